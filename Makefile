@@ -1,0 +1,45 @@
+# make test    everything that must hold, from an empty machine: environment, lint, types, import rules, tests
+# make bench   measurements, written to benchmarks/results.md
+# make clean   remove the environment and every cache
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: test lint types imports tests bench format clean
+
+test: lint types imports tests
+
+# Made anew whenever pyproject.toml changes; the stamp is written last, so a broken install is not mistaken for one.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
+	  "dpbandits needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=python3.12")'
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(READY)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+tests: $(READY)
+	$(BIN)/pytest -n 2 --dist loadscope
+
+bench: $(READY)
+	$(BIN)/python benchmarks/foundation.py
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,35 @@
+"""Kernels: algorithms written once, as plain Python functions over explicit state.
+
+Nothing here knows numba. `kernel` only records a function, `generic` makes a function whose implementation is
+chosen by the type of its first argument. Live use calls both as they are; `dpbandits.simulation` compiles the
+recorded ones when it is imported, and would resolve a generic in the same way for another target: supporting
+one more machine means registering one more noise class, never touching an algorithm.
+
+A kernel may use numbers, arrays, NamedTuples of these, other kernels and generics. It may not allocate.
+"""
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+KERNELS: list[Callable[..., Any]] = []
+GENERICS: list[Any] = []  # singledispatch wrappers; typeshed has no public name for their type
+
+
+def kernel(function: Function) -> Function:
+    """Record a function that must also run compiled. It stays an ordinary Python function."""
+    KERNELS.append(function)
+    return function
+
+
+def generic(function: Callable[..., Any]) -> Any:
+    """Make a function with one implementation per type of its first argument.
+
+    Register implementations with `@name.register(Type)`; their parameters carry the same names.
+    The body of `function` answers for every unregistered type.
+    """
+    dispatching = singledispatch(function)
+    GENERICS.append(dispatching)
+    return dispatching

@@ -1,0 +1,68 @@
+"""Checks of what users pass in, with one wording for the whole library.
+
+The name of the value comes from the keyword, and the text of the interval is also the test:
+
+>>> real("(0, inf)", epsilon=-1)
+Traceback (most recent call last):
+dpbandits.errors.InvalidInput: Expected epsilon=-1 in (0, inf).
+"""
+
+import numbers
+from collections.abc import Collection
+
+from dpbandits.errors import InvalidInput
+
+
+def real(interval: str, **named: object) -> float:
+    """Return the one named value as a float if it is a number inside `interval`, such as "(1, 1.5]"."""
+    ((name, value),) = named.items()
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InvalidInput(f"Expected {name}={value!r} to be a number in {interval}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf") if value > 0 else float("-inf")
+    if not _inside(interval, number):  # NaN is inside nothing
+        raise InvalidInput(f"Expected {name}={value} in {interval}.")
+    return number
+
+
+def integer(interval: str, **named: object) -> int:
+    """Return the one named value as an int if it is a whole number inside `interval`; 1e5 is one."""
+    ((name, value),) = named.items()
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    is_whole = is_number and (isinstance(value, numbers.Integral) or float(value).is_integer())  # type: ignore[arg-type]
+    if not is_whole:
+        shown = value if is_number else repr(value)
+        raise InvalidInput(f"Expected {name}={shown} to be a whole number in {interval}.")
+    whole = int(value)  # type: ignore[call-overload]
+    if not _inside(interval, whole):
+        raise InvalidInput(f"Expected {name}={value} in {interval}.")
+    return int(whole)
+
+
+def one_of(allowed: Collection[str], **named: object) -> str:
+    """Return the one named value if it is among the allowed words."""
+    ((name, value),) = named.items()
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"Expected {name}={value!r} to be one of {', '.join(allowed)}.")
+    return value
+
+
+def real_fields(frozen: object, **intervals: str) -> None:
+    """Check the named fields of a frozen dataclass under construction and make floats of them."""
+    for name, interval in intervals.items():
+        object.__setattr__(frozen, name, real(interval, **{name: getattr(frozen, name)}))
+
+
+def integer_fields(frozen: object, **intervals: str) -> None:
+    """Check the named fields of a frozen dataclass under construction and make ints of them."""
+    for name, interval in intervals.items():
+        object.__setattr__(frozen, name, integer(interval, **{name: getattr(frozen, name)}))
+
+
+def _inside(interval: str, number: float) -> bool:
+    lower, upper = (float(bound) for bound in interval[1:-1].split(","))
+    above = lower <= number if interval[0] == "[" else lower < number
+    below = number <= upper if interval[-1] == "]" else number < upper
+    return above and below

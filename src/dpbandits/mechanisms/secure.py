@@ -1,0 +1,158 @@
+"""SecureNoise: exact noise for live use, from OpenDP, on a fixed integer grid.
+
+Floating-point noise leaks through its low bits (Mironov 2012). So live rewards are integers 0..2^k, live sums are
+exact integers, and the noise is an exact sample of the discrete Laplace or discrete Gaussian distribution over
+the integers, drawn by OpenDP from the operating system's randomness: there is no seed and no state to copy in a
+fork. One reward moves a sum by at most 2^k grid steps, so a scale of b rewards is b 2^k grid steps and the loss is
+1/b as in the continuous case.
+"""
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from dpbandits import _validate
+from dpbandits.errors import InvalidInput
+from dpbandits.mechanisms.draws import beta, normal, uniform
+from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
+from dpbandits.privacy import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, RandomizedResponseEvent
+from dpbandits.privacy.rounding import ratio_up
+
+# A sum stays below 2^61 and noise of a scale up to 2^53 below 2^62 (it exceeds that with probability e^-512), so
+# that no 64-bit integer saturates.
+_LARGEST_SUM = 2**61
+_LARGEST_SCALE = 2.0**53
+
+
+class SecureNoise:
+    """The noise source of live use.
+
+    Args:
+        grid_bits: rewards are rounded to multiples of 2^-grid_bits.
+        seed: refused. A seed would let anyone who learns it remove the noise.
+
+    >>> SecureNoise(grid_bits=12).encode(0.5)
+    2048
+    >>> SecureNoise(seed=7)
+    Traceback (most recent call last):
+    dpbandits.errors.InvalidInput: Expected seed=7 to be absent: live noise takes no seed, SeededNoise does.
+    """
+
+    def __init__(self, grid_bits: int = 12, seed: None = None) -> None:
+        if seed is not None:
+            raise InvalidInput(f"Expected seed={seed} to be absent: live noise takes no seed, SeededNoise does.")
+        self.grid_bits = _validate.integer("[0, 30]", grid_bits=grid_bits)
+        self._grid = 2**self.grid_bits
+        self._random = random.SystemRandom()
+        self._mechanisms: dict[tuple[float, int], tuple[Any, Event]] = {}  # building one costs more than a draw
+
+    @property
+    def secret_dtype(self) -> DTypeLike:
+        """Secret sums are integers, in grid steps."""
+        return np.int64
+
+    @property
+    def capacity(self) -> int:
+        """How many rewards one sum can hold exactly."""
+        return _LARGEST_SUM // self._grid
+
+    def encode(self, reward: float) -> int:
+        """Return a reward from [0, 1] in grid steps, rounded to the nearest."""
+        return round(_validate.real("[0, 1]", reward=reward) * self._grid)
+
+    def event(self, scale: float, mechanism: int = LAPLACE) -> Event:
+        """Return the discrete mechanism that a release with this scale is, with the scale really used."""
+        return self._mechanism(scale, mechanism)[1]
+
+    def draw(self, scale: float, mechanism: int) -> int:
+        """Return noise in grid steps."""
+        measurement, _ = self._mechanism(scale, mechanism)
+        return int(measurement(0))
+
+    def respond(self, secret: int, scale: float) -> float:
+        """Return one randomised bit of a reward in grid steps."""
+        measurement, _ = self._mechanism(scale, RESPONSE)
+        # A reward between 0 and 1 is first made a bit that is 1 with just that probability.
+        return float(measurement(self._random.randrange(self._grid) < secret))
+
+    def publish(self, noisy: int) -> float:
+        """Return a noisy sum in units of one reward; exact, since the grid is a power of two."""
+        return noisy / self._grid
+
+    def _mechanism(self, scale: float, mechanism: int) -> tuple[Any, Event]:
+        key = (float(scale), mechanism)
+        if key not in self._mechanisms:
+            limit = _LARGEST_SCALE / self._grid
+            if not 0 < scale <= limit:
+                raise InvalidInput(f"Expected scale={scale} in (0, {limit:g}] on a grid of 2^{self.grid_bits}.")
+            build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
+            self._mechanisms[key] = build(float(scale))
+        return self._mechanisms[key]
+
+    def _laplace(self, scale: float) -> tuple[Any, Event]:
+        dp = _opendp()
+        steps = scale * self._grid  # exact: the grid is a power of two
+        allowed = ratio_up(1, scale)
+        while True:
+            measurement = _integers() >> dp.m.then_laplace(scale=steps)
+            if measurement.map(self._grid) <= allowed:
+                return measurement, DiscreteLaplaceEvent(steps, self._grid)
+            steps = math.nextafter(steps, math.inf)
+
+    def _gaussian(self, scale: float) -> tuple[Any, Event]:
+        steps = scale * self._grid
+        return _integers() >> _opendp().m.then_gaussian(scale=steps), DiscreteGaussianEvent(steps, self._grid)
+
+    def _response(self, scale: float) -> tuple[Any, Event]:
+        allowed = ratio_up(1, scale)
+        keep = 1 / (1 + math.exp(-allowed))
+        while True:
+            measurement = _opendp().m.make_randomized_response_bool(prob=keep)
+            if measurement.map(1) <= allowed:
+                return measurement, RandomizedResponseEvent(allowed)
+            keep = math.nextafter(keep, 0.5)
+
+
+def _integers() -> Any:
+    # T="i64": OpenDP's default of 32 bits would saturate.
+    dp = _opendp()
+    return dp.atom_domain(T="i64"), dp.absolute_distance(T="i64")
+
+
+def _opendp() -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return dp
+
+
+@release.register(SecureNoise)
+def _release(noise: SecureNoise, secret: int, scale: float, mechanism: int = LAPLACE) -> float:
+    if mechanism == RESPONSE:
+        return noise.respond(int(secret), scale)
+    if scale == CARRIED:
+        return noise.publish(int(secret))
+    return noise.publish(int(secret) + noise.draw(scale, mechanism))
+
+
+@reserve.register(SecureNoise)
+def _reserve(noise: SecureNoise, scale: float, mechanism: int = LAPLACE) -> int:
+    return noise.draw(scale, mechanism)
+
+
+@uniform.register(SecureNoise)
+def _uniform(noise: SecureNoise) -> float:
+    return noise._random.random()
+
+
+@normal.register(SecureNoise)
+def _normal(noise: SecureNoise) -> float:
+    return noise._random.normalvariate()
+
+
+@beta.register(SecureNoise)
+def _beta(noise: SecureNoise, a: float, b: float) -> float:
+    return noise._random.betavariate(a, b)

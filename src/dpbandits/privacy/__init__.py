@@ -1,0 +1,64 @@
+"""What a guarantee costs: budgets, composition, calibration and the ledger.
+
+The only room that turns releases into (epsilon, delta). It knows no policy and draws no noise.
+"""
+
+from dpbandits.privacy.accountant import compose, epsilons_by_theorem
+from dpbandits.privacy.budget import Budget, Guarantee
+from dpbandits.privacy.calibration import calibrate, calibrate_interval
+from dpbandits.privacy.composition import advanced_composition, basic_composition, kov_composition
+from dpbandits.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    Event,
+    GaussianEvent,
+    LaplaceEvent,
+    PureEvent,
+    RandomizedResponseEvent,
+)
+from dpbandits.privacy.group import group_guarantee, per_reward_budget, per_reward_rho
+from dpbandits.privacy.interval import (
+    interval_epsilon,
+    interval_events,
+    interval_guarantee,
+    published_interval_guarantee,
+    release_times,
+    squared_loss_bound,
+)
+from dpbandits.privacy.ledger import Ledger, Row, verify
+from dpbandits.privacy.rounding import scale_for
+from dpbandits.privacy.renyi import rho_of, zcdp_epsilon
+
+__all__ = [
+    "Budget",
+    "DiscreteGaussianEvent",
+    "DiscreteLaplaceEvent",
+    "Event",
+    "GaussianEvent",
+    "Guarantee",
+    "LaplaceEvent",
+    "Ledger",
+    "PureEvent",
+    "RandomizedResponseEvent",
+    "Row",
+    "advanced_composition",
+    "basic_composition",
+    "calibrate",
+    "calibrate_interval",
+    "compose",
+    "epsilons_by_theorem",
+    "group_guarantee",
+    "interval_epsilon",
+    "interval_events",
+    "interval_guarantee",
+    "kov_composition",
+    "per_reward_budget",
+    "per_reward_rho",
+    "published_interval_guarantee",
+    "release_times",
+    "rho_of",
+    "scale_for",
+    "squared_loss_bound",
+    "verify",
+    "zcdp_epsilon",
+]

@@ -1,0 +1,67 @@
+"""compose: the smallest epsilon that any valid theorem gives for a list of releases."""
+
+import math
+from collections.abc import Iterable
+
+from dpbandits import _validate
+from dpbandits.errors import InvalidInput
+from dpbandits.privacy.budget import Guarantee
+from dpbandits.privacy.composition import advanced_composition, basic_composition, kov_composition
+from dpbandits.privacy.events import Event, GaussEvent, LaplaceEvent, as_event
+from dpbandits.privacy.pld import pld_epsilon
+from dpbandits.privacy.renyi import rdp_epsilon, rho_of, zcdp_epsilon
+from dpbandits.privacy.rounding import sum_up
+
+BASIC = "basic composition"
+ADVANCED = "k-fold adaptive composition (Dwork, Rothblum & Vadhan 2010)"
+KOV = "optimal composition bound (Kairouz, Oh & Viswanath 2015)"
+ZCDP = "zero-concentrated DP (Bun & Steinke 2016)"
+RDP = "Rényi DP (Mironov 2017)"
+PLD = "privacy loss distribution (dp-accounting)"
+
+
+def compose(events: Iterable[Event | float], delta: float, horizon: float = math.inf) -> Guarantee:
+    """Return the tightest guarantee that is valid for the adaptive composition of the releases.
+
+    Args:
+        events: what was released, in any order; a bare number is any epsilon-DP mechanism.
+        delta: the largest delta allowed; with 0 only basic composition applies.
+        horizon: up to where the list is complete; it is only passed on to the guarantee.
+
+    >>> compose([LaplaceEvent(scale=10.0)] * 100, delta=1e-6).epsilon
+    4.684
+    >>> print(compose([0.25, 0.5], delta=0))
+    (0.75, 0)-DP in one reward at any horizon, by basic composition
+    """
+    listed = [as_event(event) for event in events]
+    delta = _validate.real("[0, 1)", delta=delta)
+    candidates = [(epsilon, delta, theorem) for theorem, epsilon in epsilons_by_theorem(listed, delta).items()]
+    pure = _pure_epsilons(listed)
+    if pure is not None:
+        candidates.insert(0, (basic_composition(pure), 0.0, BASIC))
+    epsilon, needed_delta, theorem = min(candidates, key=lambda candidate: candidate[0], default=(math.inf, 0, ""))
+    if math.isinf(epsilon):
+        raise InvalidInput(f"Expected delta={delta} in (0, 1), large enough for the Gaussian noise among the releases.")
+    return Guarantee(epsilon=epsilon, delta=needed_delta, theorem=theorem, horizon=horizon)
+
+
+def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[str, float]:
+    """Return the epsilon at `delta` > 0 by every theorem that applies, for comparison; none for delta = 0."""
+    listed = [as_event(event) for event in events]
+    if delta == 0:
+        return {}
+    bounds = {
+        ZCDP: zcdp_epsilon(sum_up(map(rho_of, listed)), delta),
+        RDP: rdp_epsilon(listed, delta),
+        PLD: pld_epsilon(listed, delta),
+    }
+    pure = _pure_epsilons(listed)
+    if pure is not None:
+        bounds[ADVANCED] = advanced_composition(pure, delta)
+        bounds[KOV] = kov_composition(pure, delta)
+    return bounds
+
+
+def _pure_epsilons(events: list[Event]) -> list[float] | None:
+    epsilons = [event.epsilon for event in events if not isinstance(event, GaussEvent)]
+    return epsilons if len(epsilons) == len(events) else None

@@ -1,0 +1,73 @@
+"""Budget: what a user allows. Guarantee: what is proved, or only claimed."""
+
+import math
+from dataclasses import dataclass
+
+from dpbandits import _validate
+
+ONE_REWARD = "one reward"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The largest (epsilon, delta) that a user accepts for the whole action sequence.
+
+    >>> Budget(epsilon=1.0, delta=1e-6)
+    Budget(epsilon=1.0, delta=1e-06)
+    >>> Budget(epsilon=1.0, delta=2)
+    Traceback (most recent call last):
+    dpbandits.errors.InvalidInput: Expected delta=2 in [0, 1).
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.real_fields(self, epsilon="(0, inf)", delta="[0, 1)")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An (epsilon, delta) statement together with everything needed to judge it.
+
+    For all neighbouring reward sequences r, r' (they differ in one `unit`) and every set E of outputs up to
+    `horizon`: Pr[output in E | r] <= e^epsilon Pr[output in E | r'] + delta. The output is the whole action
+    sequence and everything else that was released.
+
+    `theorem` names what gives the bound. `certified` is False for a published claim that has no valid proof.
+
+    >>> print(Guarantee(epsilon=0.5, delta=1e-6, theorem="zCDP", horizon=1000))
+    (0.5, 1e-06)-DP in one reward up to n = 1000, by zCDP
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    theorem: str = "assumption"
+    unit: str = ONE_REWARD
+    horizon: float = math.inf
+    certified: bool = True
+
+    def __post_init__(self) -> None:
+        _validate.real_fields(self, epsilon="[0, inf)", delta="[0, 1)")
+        if self.horizon != math.inf:
+            _validate.integer_fields(self, horizon="[1, inf)")
+
+    def within(self, budget: Budget) -> bool:
+        """Tell whether the guarantee is certified and costs no more than the budget."""
+        return self.certified and self.epsilon <= budget.epsilon and self.delta <= budget.delta
+
+    def to_dict(self) -> dict[str, object]:
+        """Return a form that JSON can hold; an unlimited horizon is None."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "theorem": self.theorem,
+            "unit": self.unit,
+            "horizon": None if math.isinf(self.horizon) else self.horizon,
+            "certified": self.certified,
+        }
+
+    def __str__(self) -> str:
+        span = "at any horizon" if math.isinf(self.horizon) else f"up to n = {self.horizon}"
+        verb = "by" if self.certified else "only claimed, by"
+        return f"({self.epsilon:.6g}, {self.delta:.3g})-DP in {self.unit} {span}, {verb} {self.theorem}"

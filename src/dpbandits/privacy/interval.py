@@ -1,0 +1,149 @@
+"""DP-UCB-Int's release schedule and its privacy: Lemma B.1, Theorem 3.4, Corollaries 3.1 and 3.2.
+
+The sum of an arm's rewards is released when its count n reaches W_1 < W_2 < ..., each time with fresh Laplace
+noise of scale n^(v/2), so that a release costs n^(-v/2) (Lemma 3.1). The internal epsilon sets how dense the
+W_k are, roughly one release per 1/epsilon pulls. Every bound here is for one arm: a reward enters one arm only.
+The first reward is the worst placed, it is in every release.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits import _validate
+from dpbandits.errors import InvalidInput
+from dpbandits.privacy.accountant import ZCDP, compose
+from dpbandits.privacy.budget import Budget, Guarantee
+from dpbandits.privacy.events import LaplaceEvent
+from dpbandits.privacy.rounding import above, below
+from dpbandits.privacy.renyi import zcdp_epsilon
+
+SERIES = ("y", "x", "constant")
+MAX_RELEASES = 10_000_000
+# Where the bound for an unlimited horizon changes from the exact sum to the tail of the zeta function.
+_EXACT_UP_TO = 100_000
+
+
+def interval_epsilon(budget: Budget, v: float = 1.1) -> float:
+    """Return the internal epsilon of Corollary 3.2: valid at any horizon, far from tight.
+
+    ε = (√((ln(1/δ') + 4ε') / 8ζ(v)) - √(ln(1/δ') / 8ζ(v)))², at most 1.
+
+    >>> interval_epsilon(Budget(1.0, math.exp(-10)), v=1.1)
+    0.0039643
+    """
+    v = _validated_v(v)
+    delta = _validate.real("(0, 1)", delta=budget.delta)
+    log_term, eight_zeta = -math.log(delta), 8 * _zeta(v)
+    root = math.sqrt((log_term + 4 * budget.epsilon) / eight_zeta) - math.sqrt(log_term / eight_zeta)
+    return min(1.0, below(root**2))
+
+
+def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> NDArray[np.int64]:
+    """Return the counts W_1 < W_2 < ... <= horizon at which the sum is released (Lemma B.1).
+
+    With p = v for the y-series and p = v/2 for the x-series, W_{k+1} is the first w > W_k such that
+    Σ_{i = W_k + 1..w} i^-p >= 1/(ε w^p). The constant series is every multiple of ⌈1/ε⌉.
+
+    >>> release_times(0.00397, v=1.1, series="y", horizon=1000)
+    array([ 46, 177, 354, 553, 765, 986])
+    """
+    epsilon = _validate.real("(0, 1]", epsilon=epsilon)
+    v = _validated_v(v)
+    series = _validate.one_of(SERIES, series=series)
+    horizon = _validate.integer("[1, inf)", horizon=horizon)
+    longest = math.ceil(1 / epsilon)  # Lemma B.1: no interval is longer
+    if horizon / longest > MAX_RELEASES:
+        raise InvalidInput(
+            f"Expected horizon={horizon} to give at most {MAX_RELEASES} releases, one per {longest} pulls."
+        )
+    if series == "constant":
+        return np.arange(longest, horizon + 1, longest, dtype=np.int64)
+    p = v if series == "y" else v / 2
+    times = []
+    last = 0
+    while last < horizon:
+        i = np.arange(last + 1, last + longest + 1, dtype=np.float64)
+        powers = i**-p
+        # The left side grows with w and the right side falls: the first success is found by counting failures.
+        failures = int(np.count_nonzero(np.cumsum(powers) * epsilon < powers))
+        last += min(failures + 1, longest)
+        times.append(last)
+    return np.array([time for time in times if time <= horizon], dtype=np.int64)
+
+
+def interval_events(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> list[LaplaceEvent]:
+    """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k."""
+    times = release_times(epsilon, v, series, horizon=horizon)
+    return [LaplaceEvent(scale=float(n) ** (v / 2)) for n in times]
+
+
+def published_interval_guarantee(
+    epsilon: float, v: float = 1.1, series: str = "y", *, delta: float, horizon: float = math.inf
+) -> Guarantee:
+    """Return the bound of Corollary 3.1 at `horizon`: the smaller of its two branches that the series allows.
+
+    C = ε (t^(1-v/2) - v/2)/(1 - v/2) is pure; it is proved for the x- and constant series only.
+    D = 2 ε ζ(v) + √(2 ε ζ(v) ln(1/δ)) holds for all three, and at any horizon.
+    """
+    epsilon = _validate.real("(0, 1]", epsilon=epsilon)
+    v = _validated_v(v)
+    series = _validate.one_of(SERIES, series=series)
+    delta = _validate.real("[0, 1)", delta=delta)
+    branches = []
+    if delta > 0:
+        spread = epsilon * _zeta(v)
+        branches.append((above(2 * spread + math.sqrt(2 * spread * -math.log(delta))), delta, "Corollary 3.1 (D)"))
+    if series != "y" and math.isfinite(horizon):
+        t = _validate.integer("[1, inf)", horizon=horizon)
+        branches.append((above(epsilon * (t ** (1 - v / 2) - v / 2) / (1 - v / 2)), 0.0, "Corollary 3.1 (C)"))
+    if not branches:
+        raise InvalidInput(
+            f"Expected delta={delta} in (0, 1): for the {series}-series at horizon {horizon} "
+            "Corollary 3.1 has no pure bound."
+        )
+    bound, needed_delta, theorem = min(branches)
+    return Guarantee(epsilon=bound, delta=needed_delta, theorem=theorem, horizon=horizon)
+
+
+def interval_guarantee(
+    epsilon: float, v: float = 1.1, series: str = "y", *, delta: float, horizon: float = math.inf
+) -> Guarantee:
+    """Return the tightest guarantee known for the schedule, up to a declared horizon or for ever.
+
+    A finite horizon is accounted release by release (`compose`). Without one, the squares of all losses
+    add up to at most S (see `squared_loss_bound`), and a sequence of pure releases with Σ ε² <= S is S/2-zCDP.
+    """
+    if math.isfinite(horizon):
+        return compose(interval_events(epsilon, v, series, horizon=horizon), delta, horizon)
+    delta = _validate.real("(0, 1)", delta=delta)
+    squares = squared_loss_bound(epsilon, v, series)
+    return Guarantee(epsilon=zcdp_epsilon(above(squares / 2), delta), delta=delta, theorem=ZCDP)
+
+
+def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> float:
+    """Return a bound on Σ_k W_k^-v over the whole infinite schedule.
+
+    The releases up to n = 10^5 are summed as they are. Beyond the last of them, W, Lemma B.1 gives
+    W_k^-v <= ε Σ_{W_{k-1} < i <= W_k} i^-v (for the x-series because i^(-v/2) >= W_k^(-v/2)), together at most
+    ε ζ(v, W + 1). The constant series is exactly f^-v ζ(v).
+    """
+    epsilon = _validate.real("(0, 1]", epsilon=epsilon)
+    v = _validated_v(v)
+    if _validate.one_of(SERIES, series=series) == "constant":
+        return above(math.ceil(1 / epsilon) ** -v * _zeta(v))
+    times = release_times(epsilon, v, series, horizon=_EXACT_UP_TO)
+    last = int(times[-1]) if len(times) else 0
+    return above(float(np.sum(times.astype(np.float64) ** -v)) + epsilon * _zeta(v, last + 1))
+
+
+def _validated_v(v: float) -> float:
+    return _validate.real("(1, 1.5]", v=v)
+
+
+def _zeta(v: float, start: float = 1.0) -> float:
+    """Return Σ_{i >= 0} (start + i)^-v: the Riemann zeta function for start = 1, the Hurwitz one otherwise."""
+    from scipy.special import zeta
+
+    return float(zeta(v, start))

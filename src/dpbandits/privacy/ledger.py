@@ -1,0 +1,159 @@
+"""Ledger: an append-only list of rows, each chained to the one before by a SHA-256 hash.
+
+A row is one line of JSON with four columns: its number, the hash of the row before, its content, and its own
+hash. The hash is taken over the canonical JSON of the first three (sorted keys, no spaces, ASCII), so anyone
+can check an export with a JSON parser and a hash function. Floats are written with the shortest digits that
+read back as the same float, so the form is exact. What belongs into a content is up to the writer; releases
+come from `RecordingNoise`. Sums, noise and rewards never do.
+
+>>> ledger = Ledger()
+>>> _ = ledger.append({"configuration": "example"})
+>>> row = ledger.append({"mechanism": "discrete laplace", "scale": 0.1, "value": 3.25})
+>>> verify(ledger.to_jsonl()) == ledger.head == (1, row.hash)
+True
+>>> verify(ledger.to_jsonl().replace("3.25", "3.5"))
+Traceback (most recent call last):
+dpbandits.errors.LedgerError: Row 1 was changed: its hash does not fit its columns.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpbandits.errors import InvalidInput, LedgerError
+
+GENESIS = "0" * 64  # what row 0 has for the hash of the row before
+Head = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row. Its content is kept as text, so it cannot be changed through a reference."""
+
+    number: int
+    previous: str
+    content_json: str
+    hash: str
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """A fresh copy of what the row says."""
+        content: dict[str, Any] = json.loads(self.content_json)
+        return content
+
+    def to_json(self) -> str:
+        """Return the row's line in the export."""
+        return canonical_json(
+            {"content": self.content, "hash": self.hash, "number": self.number, "previous": self.previous}
+        )
+
+
+class Ledger:
+    """An append-only, hash-chained list of rows."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+
+    def append(self, content: Mapping[str, Any]) -> Row:
+        """Add a row and return it. The content must be plain JSON: text, finite numbers, booleans, None, lists."""
+        row = _chained(len(self._rows), self.head[1], canonical_json(content))
+        self._rows.append(row)
+        return row
+
+    @property
+    def head(self) -> Head:
+        """The number and hash of the last row; (-1, 64 zeros) when there is none. Keep it elsewhere."""
+        return (self._rows[-1].number, self._rows[-1].hash) if self._rows else (-1, GENESIS)
+
+    def to_jsonl(self) -> str:
+        """Return the export: one row a line."""
+        return "".join(row.to_json() + "\n" for row in self._rows)
+
+    @classmethod
+    def from_jsonl(cls, text: str, head: Head | None = None) -> "Ledger":
+        """Read an export and verify it on the way (see `verify`)."""
+        ledger = cls()
+        ledger._rows.extend(_verified_rows(text))
+        _check_head(ledger.head, head)
+        return ledger
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(tuple(self._rows))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, number: int) -> Row:
+        return self._rows[number]
+
+
+def verify(text: str, head: Head | None = None) -> Head:
+    """Check an export row by row and return its head; raise LedgerError at the first row that does not fit.
+
+    A chain cannot show that rows are missing at its end: pass the `head` that was kept elsewhere to check that.
+    """
+    found = (-1, GENESIS)
+    for row in _verified_rows(text):
+        found = (row.number, row.hash)
+    _check_head(found, head)
+    return found
+
+
+def canonical_json(content: Mapping[str, Any]) -> str:
+    """Return the one JSON text that the hashes are taken over."""
+    _check_plain(content)
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _chained(number: int, previous: str, content_json: str) -> Row:
+    columns = canonical_json({"content": json.loads(content_json), "number": number, "previous": previous})
+    return Row(number, previous, content_json, hashlib.sha256(columns.encode("ascii")).hexdigest())
+
+
+def _verified_rows(text: str) -> Iterator[Row]:
+    previous = GENESIS
+    for number, line in enumerate(text.splitlines()):
+        try:
+            columns = json.loads(line, object_pairs_hook=_unique)
+            expected = _chained(columns["number"], columns["previous"], canonical_json(columns["content"]))
+            complete = columns.keys() == {"content", "hash", "number", "previous"}
+        except (ValueError, KeyError, TypeError) as problem:
+            raise LedgerError(f"Row {number} cannot be read as a row of a ledger: {problem}") from None
+        if not complete:
+            raise LedgerError(f"Row {number} has other columns than content, hash, number and previous.")
+        if columns["hash"] != expected.hash:
+            raise LedgerError(f"Row {number} was changed: its hash does not fit its columns.")
+        if (expected.number, expected.previous) != (number, previous):
+            raise LedgerError(f"Row {number} does not follow the row before: a row was removed, added or moved.")
+        previous = expected.hash
+        yield expected
+
+
+def _check_head(found: Head, expected: Head | None) -> None:
+    if expected is not None and found != tuple(expected):
+        raise LedgerError(f"The ledger ends at row {found[0]}, not at the expected head, row {expected[0]}.")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
+        raise ValueError("a key appears twice")
+    return unique
+
+
+def _check_plain(value: object) -> None:
+    """Refuse what JSON would change on the way: tuples, numpy numbers, other keys than text, NaN."""
+    if type(value) in (str, int, bool, type(None)) or (type(value) is float and abs(value) < float("inf")):
+        return
+    if isinstance(value, Mapping) and all(type(key) is str for key in value):
+        for part in value.values():
+            _check_plain(part)
+    elif type(value) is list:
+        for part in value:
+            _check_plain(part)
+    else:
+        raise InvalidInput(
+            f"Expected {value!r} to be plain JSON: text, a finite number, a boolean, None, a list or a mapping of text."
+        )

@@ -1,0 +1,151 @@
+"""Numerical composition: privacy loss distributions through dp-accounting.
+
+Every distribution is a dominating one on a common grid of losses ("connect the dots", Doroshenko et al. 2022),
+so the result is never below the true epsilon. dp-accounting connects the dots and convolves; the privacy profiles
+of the bounded mechanisms are given to it from here, because its own constructors are slower or coarser: 0.7 ms
+instead of 0.2 for a Laplace event, 4 ms for a discrete Laplace one at sensitivity 2^12 and a second at 2^20 (it
+walks over the integers), and its randomised response rounds each loss up to the grid, which at a step of 1e-4
+turns the 0.3122 of 396 releases into 0.3319. Tests compare the two.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    Event,
+    GaussianEvent,
+    LaplaceEvent,
+    size,
+)
+from dpbandits.privacy.rounding import above
+
+Profile = NDArray[np.float64]
+
+# Grid steps per standard deviation of the total loss, and at least so many per typical single loss: connecting
+# the dots adds at most step²/4 to a variance of size², a relative 1/256 at worst and far less in practice.
+_STEPS_PER_TOTAL = 1500
+_STEPS_PER_EVENT = 8
+# Mass that the tails and the rounding of one convolution may move, taken from delta beforehand.
+_ERROR_PER_CONVOLUTION = 1e-14
+# With more distinct events than this, those within a narrow band of epsilon are counted as its largest.
+_MAX_DISTINCT = 5000
+_BANDS = 2000
+
+
+def pld_epsilon(events: Iterable[Event], delta: float) -> float:
+    """Return the epsilon at `delta` of the adaptive composition of the events, or infinity if none is computed."""
+    counts = _merged(Counter(events))
+    if not counts:
+        return 0.0
+    usable_delta = delta - _ERROR_PER_CONVOLUTION * (2 * len(counts) + 1)
+    if usable_delta <= 0 or any(map(_unsupported, counts)):
+        return math.inf
+    total = math.sqrt(sum(count * size(event) ** 2 for event, count in counts.items()))
+    typical = total / math.sqrt(counts.total())
+    step = min(total / _STEPS_PER_TOTAL, typical / _STEPS_PER_EVENT)
+    composed = None
+    # Small losses first: the running distribution stays narrow for as long as possible.
+    for event, count in sorted(counts.items(), key=lambda item: size(item[0])):
+        distribution = _distribution(event, step)
+        if count > 1:
+            distribution = distribution.self_compose(count)
+        composed = distribution if composed is None else composed.compose(distribution)
+    assert composed is not None
+    return above(float(composed.get_epsilon_for_delta(usable_delta)))
+
+
+def _unsupported(event: Event) -> bool:
+    if isinstance(event, GaussianEvent):
+        return False
+    # Beyond these, e^ε overflows or 1 - e^-ε vanishes; closed forms are as good there.
+    return isinstance(event, DiscreteGaussianEvent) or not 1e-12 < event.epsilon < 300
+
+
+def _distribution(event: Event, step: float) -> Any:
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    if isinstance(event, GaussianEvent):
+        return pld.from_gaussian_mechanism(event.sigma, event.sensitivity, value_discretization_interval=step)
+    assert not isinstance(event, DiscreteGaussianEvent)
+    epsilon = event.epsilon
+    every_loss = np.arange(-epsilon, epsilon + step, step)
+    if isinstance(event, LaplaceEvent):
+        return _connect_the_dots(every_loss, step, lambda e: laplace_profile(epsilon, e))
+    if isinstance(event, DiscreteLaplaceEvent):
+        lattice_is_coarse = event.sensitivity * step < 2 * epsilon
+        losses = np.linspace(-epsilon, epsilon, event.sensitivity + 1) if lattice_is_coarse else every_loss
+        return _connect_the_dots(losses, step, lambda e: discrete_laplace_profile(event, e))
+    only_losses = np.array([-epsilon, epsilon])
+    return _connect_the_dots(only_losses, step, lambda e: randomized_response_profile(epsilon, e))
+
+
+def _connect_the_dots(losses: Profile, step: float, profile: Callable[[Profile], Profile]) -> Any:
+    """Return the distribution on the grid points next to the losses that dominates the given profile."""
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+    dots = np.unique(np.concatenate([np.floor(losses / step), np.ceil(losses / step)])).astype(np.int64)
+    deltas = profile(dots * step)
+    first, last = int(dots[0]), int(dots[-1])
+    if last - first + 1 == len(dots):  # no gaps: the numerically stabler form
+        pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, first, last, deltas)
+    else:
+        pmf = pld_pmf.create_pmf_pessimistic_connect_dots(step, dots, deltas)
+    return PrivacyLossDistribution(pmf)
+
+
+def laplace_profile(epsilon: float, e: Profile) -> Profile:
+    """Return δ(e), the smallest delta for which the epsilon-Laplace mechanism is (e, δ)-DP; e may be negative."""
+    return _profile(epsilon, e, -np.expm1((e - epsilon) / 2))
+
+
+def randomized_response_profile(epsilon: float, e: Profile) -> Profile:
+    """Return δ(e), the smallest delta for which epsilon-randomised response is (e, δ)-DP; e may be negative."""
+    # p - e^e (1 - p) with p = 1/(1 + e^-ε)
+    return _profile(epsilon, e, -np.expm1(e - epsilon) / (1 + math.exp(-epsilon)))
+
+
+def discrete_laplace_profile(event: DiscreteLaplaceEvent, e: Profile) -> Profile:
+    """Return δ(e), the smallest delta for which the discrete Laplace mechanism is (e, δ)-DP; e may be negative.
+
+    The losses are ε - 2j/scale for j = 0..sensitivity. There δ(e) = 1 - exp((e - ε)/2), the profile of the
+    continuous Laplace mechanism; between two losses it is linear in exp(e), as for any discrete mechanism.
+    """
+    epsilon, gap = event.epsilon, 2 / event.scale
+    j = np.clip(np.floor((epsilon - e) / gap), 0, event.sensitivity - 1)
+    upper = epsilon - j * gap
+    lower = upper - gap
+    weight = np.expm1(np.clip(e, lower, upper) - lower) / np.expm1(gap)
+    at_lower = np.exp((lower - epsilon) / 2)
+    return _profile(epsilon, e, 1 - at_lower * (1 + weight * np.expm1(gap / 2)))
+
+
+def _profile(epsilon: float, e: Profile, inside: Profile) -> Profile:
+    """Complete a profile outside [-ε, ε], where it is the same for every epsilon-DP mechanism with these losses."""
+    return np.where(e >= epsilon, 0.0, np.where(e <= -epsilon, -np.expm1(np.minimum(e, 0)), inside))
+
+
+def _merged(counts: Counter[Event]) -> Counter[Event]:
+    """Count events of nearly equal size as the largest of them, if there are too many different ones.
+
+    Each family is ordered: less noise, or a larger epsilon, dominates more noise, so this only raises the loss.
+    """
+    if len(counts) <= _MAX_DISTINCT:
+        return counts
+    sizes = [size(event) for event in counts]
+    width = math.log(max(sizes) / min(sizes)) / _BANDS
+    bands: defaultdict[object, list[Event]] = defaultdict(list)
+    for event in counts:
+        family = (type(event), event.sensitivity if isinstance(event, DiscreteLaplaceEvent) else None)
+        bands[family, math.floor(math.log(size(event)) / width)].append(event)
+    merged: Counter[Event] = Counter()
+    for band in bands.values():
+        merged[max(band, key=size)] += sum(counts[event] for event in band)
+    return merged

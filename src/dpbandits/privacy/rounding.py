@@ -1,0 +1,63 @@
+"""Directed rounding: losses go up, scales go up, budgets go down, whatever the float in between.
+
+Where a value is a ratio or a sum of floats it is computed exactly as a Fraction and rounded once.
+Where it comes out of a formula with logarithms or square roots, `above` and `below` add a margin that is
+much wider than the formula's own rounding error.
+"""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+# 2^-40: eight thousand units in the last place, and still invisible in any printed figure.
+MARGIN = 2.0**-40
+
+
+def up(exact: Fraction) -> float:
+    """Return the smallest float that is at least `exact`."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def down(exact: Fraction) -> float:
+    """Return the largest float that is at most `exact`."""
+    return -up(-exact)
+
+
+def above(computed: float) -> float:
+    """Return a value safely above the exact result of a formula that gave `computed` >= 0."""
+    return computed * (1 + MARGIN)
+
+
+def below(computed: float) -> float:
+    """Return a value safely below the exact result of a formula that gave `computed` >= 0."""
+    return computed * (1 - MARGIN)
+
+
+def ratio_up(numerator: float, denominator: float) -> float:
+    """Return numerator / denominator, rounded up. An infinite denominator gives 0."""
+    if math.isinf(denominator):
+        return 0.0
+    return up(Fraction(numerator) / Fraction(denominator))
+
+
+def sum_up(terms: Iterable[float]) -> float:
+    """Return the sum of the terms, rounded up once."""
+    terms = list(terms)
+    if any(math.isinf(term) for term in terms):
+        return math.inf
+    return up(sum(map(Fraction, terms), Fraction(0)))
+
+
+def scale_for(epsilon: float, uses: int = 1) -> float:
+    """Return the smallest float scale b with uses * (1 / b) <= epsilon exactly.
+
+    It is the Laplace scale of a sum of rewards in [0, 1] when one reward enters `uses` released sums.
+
+    >>> scale_for(0.1), scale_for(0.5, uses=3)
+    (10.0, 6.0)
+    """
+    return ratio_up(uses, epsilon)

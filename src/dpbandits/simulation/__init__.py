@@ -1,0 +1,1 @@
+"""Fast simulation: the same kernels, compiled. The only room that knows numba."""
