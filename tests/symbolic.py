@@ -57,7 +57,7 @@ def _reserve(noise: SymbolicNoise, scale: float, mechanism: int = 0) -> Form:
 
 @release.register(SymbolicNoise)
 def _release(noise: SymbolicNoise, secret: Any, scale: float, mechanism: int = 0) -> Form:
-    return secret + Form({}) if scale == CARRIED else secret + reserve(noise, scale)
+    return (Form({}) if scale == CARRIED else _reserve(noise, scale)).__add__(secret)
 
 
 def run(counter: ContinualCounter, items: int) -> tuple[list[Form], list[float]]:

@@ -8,14 +8,30 @@ one more machine means registering one more noise class, never touching an algor
 A kernel may use numbers, arrays, NamedTuples of these, other kernels and generics. It may not allocate.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import singledispatch
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class GenericFunction(Protocol[Result_co]):
+    """A function with one implementation per type of its first argument."""
+
+    @property
+    def registry(self) -> Mapping[Any, Callable[..., Any]]:
+        """The implementations by type."""
+
+    def register(self, cls: type) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function the implementation for `cls`."""
+
+    def __call__(self, *args: Any, **named: Any) -> Result_co: ...
+
 
 KERNELS: list[Callable[..., Any]] = []
-GENERICS: list[Any] = []  # singledispatch wrappers; typeshed has no public name for their type
+GENERICS: list[GenericFunction[Any]] = []
 
 
 def kernel(function: Function) -> Function:
@@ -24,12 +40,12 @@ def kernel(function: Function) -> Function:
     return function
 
 
-def generic(function: Callable[..., Any]) -> Any:
+def generic(function: Callable[..., Result]) -> GenericFunction[Result]:
     """Make a function with one implementation per type of its first argument.
 
     Register implementations with `@name.register(Type)`; their parameters carry the same names.
     The body of `function` answers for every unregistered type.
     """
-    dispatching = singledispatch(function)
+    dispatching = cast(GenericFunction[Result], singledispatch(function))
     GENERICS.append(dispatching)
     return dispatching

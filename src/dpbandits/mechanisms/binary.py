@@ -57,7 +57,8 @@ def dyadic_nodes(n: int, scale: float, offset: int = 0) -> Iterator[Node]:
     first = 0
     for level in range(n.bit_length() - 1, -1, -1):
         if n >> level & 1:
-            yield Node(level, offset + first + 1, offset + first + 2**level, 1, scale)
+            start = offset + first
+            yield Node((level, start), start + 1, start + 2**level, 1, scale)
             first += 2**level
 
 

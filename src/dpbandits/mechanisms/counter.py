@@ -35,9 +35,9 @@ def insert(params: Any, state: Any, arm: int, reward: Any, noise: Any) -> None:
 
 
 class Node(NamedTuple):
-    """One noise, drawn once, on the sum of the items first..last. `level` tells equal ranges apart."""
+    """One noise, drawn once and known by its key, on the sum of the items first..last (none if last < first)."""
 
-    level: int
+    key: tuple[int, ...]
     first: int
     last: int
     sign: int
@@ -117,9 +117,8 @@ class ContinualCounter(ABC):
         steps = [Fraction(0)] * (n + 2)  # how the loss changes from one item to the next
         for t in range(1, n + 1):
             for node in self.nodes(t):
-                key = node.level, node.first, node.scale
-                if key not in seen:
-                    seen.add(key)
+                if node.key not in seen:
+                    seen.add(node.key)
                     steps[min(node.first, n + 1)] += 1 / Fraction(node.scale)
                     steps[min(node.last, n) + 1] -= 1 / Fraction(node.scale)
         return up(max(accumulate(steps)))

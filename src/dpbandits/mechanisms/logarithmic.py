@@ -48,9 +48,9 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
 
 def log_nodes(n: int, scale: float) -> Iterator[Node]:
     """Yield the noises of the sum up to the last power of two."""
-    yield Node(-1, 1, 1, 1, scale)
+    yield Node((-1, 0), 1, 1, 1, scale)
     for j in range(1, floor_log2(n) + 1):
-        yield Node(-1, 2 ** (j - 1) + 1, 2**j, 1, scale)
+        yield Node((-1, j), 2 ** (j - 1) + 1, 2**j, 1, scale)
 
 
 class Logarithmic(ContinualCounter):
@@ -70,4 +70,4 @@ class Logarithmic(ContinualCounter):
         return log_nodes(n, self._params.scale)
 
     def _lag(self, n: int) -> int:
-        return n - 2 ** floor_log2(n)
+        return n - (1 << floor_log2(n))

@@ -45,7 +45,7 @@ class SecureNoise:
         if seed is not None:
             raise InvalidInput(f"Expected seed={seed} to be absent: live noise takes no seed, SeededNoise does.")
         self.grid_bits = _validate.integer("[0, 30]", grid_bits=grid_bits)
-        self._grid = 2**self.grid_bits
+        self._grid: int = 2**self.grid_bits
         self._random = random.SystemRandom()
         self._mechanisms: dict[tuple[float, int], tuple[Any, Event]] = {}  # building one costs more than a draw
 

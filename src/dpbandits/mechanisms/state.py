@@ -6,12 +6,12 @@ check, local arrays on a GPU. Public fields are counts (int64) or released value
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-StateT = TypeVar("StateT", bound=NamedTuple)
+StateT = TypeVar("StateT", bound=tuple[Any, ...])  # a NamedTuple class
 
 
 @dataclass(frozen=True)
@@ -46,5 +46,3 @@ def allocate(state_class: type[StateT], sizes: dict[str, int], secret_dtype: DTy
         for name, field in fields_of(state_class).items()
     }
     return state_class(**arrays)
-
-

@@ -92,10 +92,10 @@ def subtraction_nodes(n: int, base: int, scale: float, offset: int = 0) -> Itera
     while n:
         digit = (n + base // 2) % base - base // 2
         rest = n - digit
-        for j in range(digit):
-            yield Node(level, offset + (rest + j) * width + 1, offset + (rest + j + 1) * width, 1, scale)
-        for j in range(-digit):
-            yield Node(level, offset + (rest - j - 1) * width + 1, offset + (rest - j) * width, -1, scale)
+        sign = 1 if digit > 0 else -1
+        for index in range(min(n, rest), max(n, rest)):
+            start = offset + index * width
+            yield Node((level, start), start + 1, start + width, sign, scale)
         n, level, width = rest // base, level + 1, width * base
 
 
@@ -112,7 +112,7 @@ class SubtractionTree(ContinualCounter):
 
     >>> counter = SubtractionTree(epsilon=1.0, horizon=1000, base=9)
     >>> counter.variance(1000), counter.item_loss(1000)
-    (224.0, 1.0)
+    (256.0, 1.0)
     """
 
     def __init__(self, epsilon: float, horizon: int, base: int = 9, *, noise: NoiseSource | None = None) -> None:

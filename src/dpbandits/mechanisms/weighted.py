@@ -90,8 +90,8 @@ class WeightedHybrid(ContinualCounter):
     """The weighted hybrid, for any number of items.
 
     >>> counter = WeightedHybrid(epsilon=1.0)
-    >>> counter.variance(1000) < Hybrid(epsilon=1.0).variance(1000) / 9, counter.item_loss(1000)
-    (True, 1.0)
+    >>> counter.variance(1000), counter.item_loss(1000)
+    (530.4, 1.0)
     """
 
     def __init__(self, epsilon: float, *, base: int = 9, noise: NoiseSource | None = None) -> None:
@@ -105,9 +105,11 @@ class WeightedHybrid(ContinualCounter):
         """Yield the totals of the finished segments and the tree nodes of the current one."""
         finished = floor_log2(n + 1)
         for j in range(finished):
-            yield Node(-1, 2**j, 2 ** (j + 1) - 1, 1, float(self._params.total_scales[j]))
+            yield Node((-1, j), 2**j, 2 ** (j + 1) - 1, 1, float(self._params.total_scales[j]))
         inside = n + 1 - 2**finished
         scale = float(self._params.tree_scales[finished])
+        end = 2 ** (finished + 1) - 1
         for node in subtraction_nodes(inside, self.base, scale, offset=2**finished - 1):
             # Positions after the segment's end hold no items: the tree is gone before they are reached.
-            yield node._replace(last=min(node.last, 2 ** (finished + 1) - 1))
+            first, last = min(node.first, end + 1), min(node.last, end)
+            yield Node((finished, *node.key), first, last, node.sign, scale)

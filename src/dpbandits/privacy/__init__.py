@@ -26,8 +26,8 @@ from dpbandits.privacy.interval import (
     squared_loss_bound,
 )
 from dpbandits.privacy.ledger import Ledger, Row, verify
-from dpbandits.privacy.rounding import scale_for
 from dpbandits.privacy.renyi import rho_of, zcdp_epsilon
+from dpbandits.privacy.rounding import scale_for
 
 __all__ = [
     "Budget",

@@ -91,9 +91,7 @@ class Point(NamedTuple):
     cost: float
 
 
-def _bracket(
-    cost: Callable[[float], float], target: float, start: float, upper: float
-) -> tuple[Point, Point | None]:
+def _bracket(cost: Callable[[float], float], target: float, start: float, upper: float) -> tuple[Point, Point | None]:
     """Return a point within the target and one above it; no second one if `upper` itself is within."""
     point = Point(start, cost(start))
     factor = 1.25

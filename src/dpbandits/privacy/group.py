@@ -25,7 +25,7 @@ def per_reward_budget(budget: Budget, contributions: int) -> Budget:
     if m == 1:
         return budget
     epsilon = down(Fraction(budget.epsilon) / m)
-    return Budget(epsilon, below(budget.delta / (m * math.exp((m - 1) * epsilon))))
+    return Budget(epsilon, below(below(budget.delta / (m * math.exp((m - 1) * epsilon)))))
 
 
 def per_reward_rho(rho: float, contributions: int) -> float:

@@ -16,8 +16,8 @@ from dpbandits.errors import InvalidInput
 from dpbandits.privacy.accountant import ZCDP, compose
 from dpbandits.privacy.budget import Budget, Guarantee
 from dpbandits.privacy.events import LaplaceEvent
-from dpbandits.privacy.rounding import above, below
 from dpbandits.privacy.renyi import zcdp_epsilon
+from dpbandits.privacy.rounding import above, below
 
 SERIES = ("y", "x", "constant")
 MAX_RELEASES = 10_000_000
@@ -47,7 +47,7 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
     Σ_{i = W_k + 1..w} i^-p >= 1/(ε w^p). The constant series is every multiple of ⌈1/ε⌉.
 
     >>> release_times(0.00397, v=1.1, series="y", horizon=1000)
-    array([ 46, 177, 354, 553, 765, 986])
+    array([ 46, 177, 354, 553, 765, 985])
     """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)

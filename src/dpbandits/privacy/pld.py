@@ -75,12 +75,13 @@ def _distribution(event: Event, step: float) -> Any:
         return pld.from_gaussian_mechanism(event.sigma, event.sensitivity, value_discretization_interval=step)
     assert not isinstance(event, DiscreteGaussianEvent)
     epsilon = event.epsilon
-    every_loss = np.arange(-epsilon, epsilon + step, step)
+    every_loss: Profile = np.arange(-epsilon, epsilon + step, step, dtype=np.float64)
     if isinstance(event, LaplaceEvent):
         return _connect_the_dots(every_loss, step, lambda e: laplace_profile(epsilon, e))
     if isinstance(event, DiscreteLaplaceEvent):
         lattice_is_coarse = event.sensitivity * step < 2 * epsilon
-        losses = np.linspace(-epsilon, epsilon, event.sensitivity + 1) if lattice_is_coarse else every_loss
+        lattice: Profile = np.linspace(-epsilon, epsilon, event.sensitivity + 1, dtype=np.float64)
+        losses = lattice if lattice_is_coarse else every_loss
         return _connect_the_dots(losses, step, lambda e: discrete_laplace_profile(event, e))
     only_losses = np.array([-epsilon, epsilon])
     return _connect_the_dots(only_losses, step, lambda e: randomized_response_profile(epsilon, e))
@@ -92,7 +93,7 @@ def _connect_the_dots(losses: Profile, step: float, profile: Callable[[Profile],
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
     dots = np.unique(np.concatenate([np.floor(losses / step), np.ceil(losses / step)])).astype(np.int64)
-    deltas = profile(dots * step)
+    deltas = profile((dots * step).astype(np.float64))
     first, last = int(dots[0]), int(dots[-1])
     if last - first + 1 == len(dots):  # no gaps: the numerically stabler form
         pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, first, last, deltas)

@@ -38,7 +38,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """Return an epsilon such that every rho-zCDP mechanism is (epsilon, delta)-DP.
 
     >>> zcdp_epsilon(rho=0.1, delta=1e-6)
-    2.224
+    2.142
     """
     rho = _validate.real("[0, inf)", rho=rho)
     return _epsilon(rho * ORDERS, delta) if rho > 0 else 0.0

@@ -8,7 +8,6 @@ a noise class of its own and nothing else.
 import inspect
 from typing import Any
 
-from numba.core import types
 from numba.extending import overload, register_jitable
 
 from dpbandits import (
@@ -16,7 +15,7 @@ from dpbandits import (
     mechanisms,  # noqa: F401  (its kernels must be recorded before they are registered)
 )
 
-_registered: set[Any] = set()
+_registered: set[object] = set()
 
 
 def register_kernels() -> None:
@@ -32,11 +31,10 @@ def register_kernels() -> None:
             overload(generic, strict=False)(_resolver(generic))
 
 
-def _resolver(generic: Any) -> Any:
+def _resolver(generic: _kernel.GenericFunction[Any]) -> Any:
     def resolve(first: Any, *rest: Any, **named: Any) -> Any:
-        if isinstance(first, types.BaseNamedTuple) and first.instance_class in generic.registry:
-            return generic.registry[first.instance_class]
-        return None  # numba then reports that the generic has no implementation for this type
+        # Params and noise sources are NamedTuples; numba then reports any type that has no implementation.
+        return generic.registry.get(getattr(first, "instance_class", None))
 
     # numba matches the arguments of a call against this signature, defaults included.
     resolve.__signature__ = inspect.signature(generic)  # type: ignore[attr-defined]

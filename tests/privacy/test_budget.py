@@ -1,0 +1,77 @@
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbandits import Budget, Guarantee, InvalidInput
+from dpbandits.privacy import group_guarantee, per_reward_budget, per_reward_rho, scale_for
+from dpbandits.privacy.rounding import down, ratio_up, sum_up, up
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True, 10**400])
+def test_bad_epsilon(epsilon: float) -> None:
+    with pytest.raises(InvalidInput, match=r"^Expected epsilon=.* in \(0, inf\)\.$"):
+        Budget(epsilon)
+
+
+@pytest.mark.parametrize("delta", [1, -1e-9, math.nan, "0", None])
+def test_bad_delta(delta: float) -> None:
+    with pytest.raises(InvalidInput, match=r"^Expected delta=.* in \[0, 1\)\.$"):
+        Budget(1.0, delta)
+
+
+def test_guarantee() -> None:
+    claimed = Guarantee(epsilon=1.0, theorem="the paper", horizon=1e5, certified=False)
+    assert claimed.horizon == 100_000
+    assert str(claimed) == "(1, 0)-DP in one reward up to n = 100000, only claimed, by the paper"
+    assert not claimed.within(Budget(2.0))
+    certified = Guarantee(epsilon=1.0, delta=1e-6)
+    assert certified.within(Budget(1.0, 1e-6))
+    assert not certified.within(Budget(1.0, 1e-7))
+    assert not certified.within(Budget(0.9, 1e-6))
+    assert certified.to_dict()["horizon"] is None
+    with pytest.raises(InvalidInput, match="Expected horizon="):
+        Guarantee(epsilon=1.0, horizon=0)
+
+
+@given(st.floats(1e-3, 10), st.floats(0, 0.01), st.integers(1, 20))
+def test_group_privacy_round_trip(epsilon: float, delta: float, m: int) -> None:
+    budget = Budget(epsilon, delta)
+    per_reward = per_reward_budget(budget, m)
+    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta), m)
+    assert whole.within(budget)
+    assert whole.epsilon == pytest.approx(epsilon)
+    assert whole.delta == pytest.approx(delta)
+
+
+def test_group_privacy_formula() -> None:
+    per_reward = per_reward_budget(Budget(1.0, 1e-6), contributions=3)
+    assert per_reward.epsilon == pytest.approx(1 / 3)
+    assert per_reward.delta == pytest.approx(1e-6 / (3 * math.exp(2 / 3)))
+    assert per_reward_budget(Budget(1.0, 1e-6), 1) == Budget(1.0, 1e-6)
+    assert per_reward_rho(0.9, 3) == pytest.approx(0.1)
+    assert group_guarantee(Guarantee(0.5), 4).unit == "up to 4 rewards of one person"
+    for bad in (0, -1, 1.5, math.nan, "2"):
+        with pytest.raises(InvalidInput, match=r"Expected contributions=.* \[1, inf\)"):
+            per_reward_budget(Budget(1.0), bad)  # type: ignore[arg-type]
+
+
+@given(st.floats(1e-9, 1e6), st.integers(1, 100))
+def test_scales_round_up_by_less_than_two_units(epsilon: float, uses: int) -> None:
+    scale = scale_for(epsilon, uses)
+    assert uses / Fraction(scale) <= Fraction(epsilon)
+    assert uses / Fraction(math.nextafter(scale, 0)) > Fraction(epsilon)
+
+
+@given(st.fractions(min_value=-1000, max_value=1000))
+def test_directed_rounding(exact: Fraction) -> None:
+    assert Fraction(down(exact)) <= exact <= Fraction(up(exact))
+    assert up(exact) <= math.nextafter(down(exact), math.inf)
+
+
+def test_rounding_extremes() -> None:
+    assert up(Fraction(10) ** 400) == math.inf
+    assert ratio_up(1, math.inf) == 0.0
+    assert sum_up([1.0, math.inf]) == math.inf

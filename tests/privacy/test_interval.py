@@ -1,0 +1,163 @@
+"""The interval series, the paper's corollaries, and calibration."""
+
+import math
+
+import numpy as np
+import pytest
+
+import oracles
+from dpbandits.errors import InvalidInput
+from dpbandits.privacy import (
+    Budget,
+    calibrate,
+    calibrate_interval,
+    interval_epsilon,
+    interval_events,
+    interval_guarantee,
+    published_interval_guarantee,
+    release_times,
+    squared_loss_bound,
+)
+
+DELTA = math.exp(-10)
+ONE, TENTH = Budget(1.0, DELTA), Budget(0.1, DELTA)
+
+
+def test_corollary_3_2() -> None:
+    assert interval_epsilon(ONE, 1.1) == pytest.approx(0.0039643, rel=1e-5)
+    assert interval_epsilon(TENTH, 1.1) == pytest.approx(4.6317e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("budget", "v"), [(ONE, 1.1), (TENTH, 1.1), (Budget(0.5, 1e-9), 1.5), (Budget(3.0, 0.01), 1.3)]
+)
+def test_corollary_3_2_inverts_corollary_3_1(budget: Budget, v: float) -> None:
+    published = published_interval_guarantee(interval_epsilon(budget, v), v, delta=budget.delta)
+    assert published.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
+
+
+FIRST_TERMS = [
+    (ONE, "y", [46, 177, 354, 554]),
+    (TENTH, "y", [1751, 10814, 24866]),
+    (ONE, "x", [124, 324, 545]),
+    (ONE, "constant", [253, 506]),
+    (TENTH, "constant", [21591, 43182]),
+]
+
+
+@pytest.mark.parametrize(("budget", "series", "terms"), FIRST_TERMS)
+def test_first_release_times(budget: Budget, series: str, terms: list[int]) -> None:
+    times = release_times(interval_epsilon(budget, 1.1), 1.1, series, horizon=100_000)
+    assert times[: len(terms)].tolist() == terms
+
+
+@pytest.mark.parametrize("series", ["y", "x"])
+@pytest.mark.parametrize("v", [1.01, 1.1, 1.5])
+@pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1, 0.02])
+def test_release_times_against_the_definition(epsilon: float, v: float, series: str) -> None:
+    expected = oracles.release_times_naive(epsilon, v, series, 1500)
+    assert release_times(epsilon, v, series, horizon=1500).tolist() == expected
+
+
+@pytest.mark.parametrize("series", ["y", "x", "constant"])
+def test_intervals_are_never_longer_than_one_over_epsilon(series: str) -> None:
+    times = release_times(0.013, 1.1, series, horizon=20_000)
+    assert np.all(np.diff(times, prepend=0) <= math.ceil(1 / 0.013))
+    assert np.all(np.diff(times) > 0)
+
+
+def test_what_corollary_3_2_really_spends() -> None:
+    for budget, reference in ((ONE, 0.4467), (TENTH, 0.0309)):
+        epsilon = interval_epsilon(budget, 1.1)
+        found = interval_guarantee(epsilon, 1.1, "y", delta=DELTA, horizon=100_000).epsilon
+        assert found == pytest.approx(reference, abs=0.001)
+        if budget is ONE:  # the other has only seven releases, too few for the oracle
+            losses = [event.epsilon for event in interval_events(epsilon, 1.1, "y", horizon=100_000)]
+            log_mgfs, squares = [oracles.laplace_log_mgf(e) for e in losses], sum(e * e for e in losses)
+            assert oracles.true_delta(log_mgfs, squares, found) <= DELTA
+            assert oracles.true_delta(log_mgfs, squares, found - 0.001) > DELTA
+
+
+@pytest.mark.parametrize(("budget", "reference", "first"), [(ONE, 0.01568, 16), (TENTH, 3.18e-4, 350)])
+def test_calibration_for_a_horizon(budget: Budget, reference: float, first: int) -> None:
+    epsilon = calibrate_interval(budget, 1.1, "y", horizon=100_000)
+    assert epsilon == pytest.approx(reference, rel=0.02)
+    assert release_times(epsilon, 1.1, "y", horizon=100_000)[0] == first
+    assert interval_guarantee(epsilon, 1.1, "y", delta=DELTA, horizon=100_000).within(budget)
+    assert not interval_guarantee(epsilon * 1.001, 1.1, "y", delta=DELTA, horizon=100_000).within(budget)
+
+
+@pytest.mark.parametrize("series", ["y", "x", "constant"])
+def test_without_a_horizon(series: str) -> None:
+    """The endless bound covers every finite horizon, and improves on the paper's."""
+    epsilon = interval_epsilon(ONE, 1.1)
+    endless = interval_guarantee(epsilon, 1.1, series, delta=DELTA)
+    assert math.isinf(endless.horizon)
+    assert endless.epsilon < published_interval_guarantee(epsilon, 1.1, series, delta=DELTA).epsilon
+    for horizon in (10_000, 300_000):
+        assert interval_guarantee(epsilon, 1.1, series, delta=DELTA, horizon=horizon).epsilon < endless.epsilon
+    best = calibrate_interval(ONE, 1.1, series)
+    assert best > epsilon
+    assert interval_guarantee(best, 1.1, series, delta=DELTA).within(ONE)
+
+
+@pytest.mark.parametrize("series", ["y", "x", "constant"])
+@pytest.mark.parametrize("epsilon", [0.3, 0.004, 1e-5])
+def test_squared_loss_bound_covers_long_schedules(epsilon: float, series: str) -> None:
+    times = release_times(epsilon, 1.1, series, horizon=3_000_000).astype(float)
+    partial = float(np.sum(times**-1.1))
+    assert partial < squared_loss_bound(epsilon, 1.1, series) <= max(epsilon * 10.5845, partial)
+
+
+def test_pure_budgets() -> None:
+    pure = Budget(1.0)
+    epsilon = calibrate_interval(pure, 1.1, "y", horizon=10_000)
+    found = interval_guarantee(epsilon, 1.1, "y", delta=0, horizon=10_000)
+    assert (found.delta, found.theorem) == (0.0, "basic composition")
+    assert 0.98 < found.epsilon <= 1.0
+    with pytest.raises(InvalidInput, match="without a horizon the schedule has no pure bound"):
+        calibrate_interval(pure, 1.1, "y")
+
+
+def test_published_pure_branch_is_only_for_x_and_constant() -> None:
+    x = published_interval_guarantee(4.6e-5, 1.1, "x", delta=DELTA, horizon=100_000)
+    assert (x.theorem, x.delta) == ("Corollary 3.1 (C)", 0.0)
+    assert published_interval_guarantee(4.6e-5, 1.1, "y", delta=DELTA, horizon=100_000).theorem.endswith("(D)")
+    with pytest.raises(InvalidInput, match="no pure bound"):
+        published_interval_guarantee(0.01, 1.1, "y", delta=0, horizon=1000)
+    covered = math.fsum(release_times(4.6e-5, 1.1, "x", horizon=100_000) ** -0.55)
+    assert covered <= x.epsilon
+
+
+def test_generous_budgets_release_every_time() -> None:
+    assert calibrate_interval(Budget(1e4, 1e-6), 1.1, "y", horizon=100) == 1.0
+    assert interval_epsilon(Budget(1e3, 1e-6)) == 1.0
+
+
+def test_calibrate_ends_on_the_safe_side_of_a_jump() -> None:
+    found = calibrate(lambda x: 1.0 if x <= 0.3 else 5.0, 2.0, start=0.01)
+    assert 0.3 * (1 - 1e-4) <= found <= 0.3
+    found = calibrate(lambda x: math.inf if x > 0.3 else x, 2.0, start=0.9)
+    assert 0.3 * (1 - 1e-4) <= found <= 0.3
+    with pytest.raises(InvalidInput, match=r"Expected target=1\.0 to be met"):
+        calibrate(lambda x: 2.0, 1.0, start=0.1)
+
+
+@pytest.mark.parametrize("v", [1.0, 1.6, 0, math.nan, "1.1"])
+def test_bad_v(v: float) -> None:
+    for call in (lambda: interval_epsilon(ONE, v), lambda: release_times(0.1, v, horizon=10)):
+        with pytest.raises(InvalidInput, match=r"Expected v=.* in \(1, 1\.5\]\.$"):
+            call()
+
+
+def test_other_bad_input() -> None:
+    with pytest.raises(InvalidInput, match=r"Expected epsilon=2 in \(0, 1\]"):
+        release_times(2, horizon=10)
+    with pytest.raises(InvalidInput, match="Expected series='z' to be one of y, x, constant"):
+        release_times(0.1, series="z", horizon=10)
+    with pytest.raises(InvalidInput, match="Expected horizon=0"):
+        release_times(0.1, horizon=0)
+    with pytest.raises(InvalidInput, match="at most 10000000 releases"):
+        release_times(1.0, horizon=1e12)
+    with pytest.raises(InvalidInput, match=r"Expected delta=0\.0 in \(0, 1\)"):
+        interval_epsilon(Budget(1.0))

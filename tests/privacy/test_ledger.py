@@ -1,0 +1,133 @@
+"""A ledger that was touched anywhere must say so."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpbandits import InvalidInput, Ledger, LedgerError
+from dpbandits.privacy import verify
+from dpbandits.privacy.ledger import GENESIS
+
+plain_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def example() -> Ledger:
+    ledger = Ledger()
+    ledger.append({"configuration": {"epsilon": 0.1, "arms": ["a", "b"]}})
+    for number in range(4):
+        ledger.append({"release": number, "value": 0.1 * number, "scale": 1e-7})
+    return ledger
+
+
+@given(st.lists(st.dictionaries(st.text(), plain_json, max_size=4), max_size=5))
+def test_exact_round_trip(contents: list[dict[str, object]]) -> None:
+    ledger = Ledger()
+    for content in contents:
+        ledger.append(content)
+    text = ledger.to_jsonl()
+    again = Ledger.from_jsonl(text, head=ledger.head)
+    assert again.to_jsonl() == text
+    assert [row.content for row in again] == contents
+    assert verify(text, head=ledger.head) == ledger.head
+
+
+def test_empty_ledger() -> None:
+    assert Ledger().head == verify("") == (-1, GENESIS)
+
+
+def test_every_changed_character_is_found() -> None:
+    """Each single-character change of the export breaks it, except where JSON itself does not mind."""
+    text = example().to_jsonl()
+    head = example().head
+    for position, old in enumerate(text):
+        for new in "0a ":
+            if new == old:
+                continue
+            changed = text[:position] + new + text[position + 1 :]
+            if _same_json(changed, text):
+                continue
+            with pytest.raises(LedgerError):
+                verify(changed, head=head)
+
+
+def _same_json(a: str, b: str) -> bool:
+    try:
+        return [json.loads(line) for line in a.splitlines()] == [json.loads(line) for line in b.splitlines()]
+    except ValueError:
+        return False
+
+
+def test_removed_moved_and_added_rows() -> None:
+    ledger = example()
+    lines = ledger.to_jsonl().splitlines(keepends=True)
+    for broken in (lines[1:], lines[:2] + lines[3:], [lines[1], lines[0], *lines[2:]], [*lines, lines[-1]]):
+        with pytest.raises(LedgerError, match="does not follow the row before"):
+            verify("".join(broken))
+
+
+def test_truncation_needs_the_head() -> None:
+    ledger = example()
+    shorter = "".join(ledger.to_jsonl().splitlines(keepends=True)[:-1])
+    assert verify(shorter)[0] == 3  # a chain alone cannot know
+    with pytest.raises(LedgerError, match="ends at row 3, not at the expected head, row 4"):
+        verify(shorter, head=ledger.head)
+    with pytest.raises(LedgerError, match="expected head"):
+        Ledger.from_jsonl(shorter, head=ledger.head)
+
+
+def test_rebuilt_chain_is_found_by_the_head() -> None:
+    forged = Ledger()
+    for row in example():
+        content = row.content
+        forged.append({**content, "value": 7.0} if row.number == 2 else content)
+    assert verify(forged.to_jsonl())[0] == 4
+    with pytest.raises(LedgerError, match="expected head"):
+        verify(forged.to_jsonl(), head=example().head)
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[]", "7", '{"number":0}', '{"content":{},"content":{}}', "", "null"])
+def test_unreadable_rows(line: str) -> None:
+    with pytest.raises(LedgerError, match="Row 5 "):
+        verify(example().to_jsonl() + line + "\n")
+
+
+def test_extra_columns_are_refused() -> None:
+    row = json.loads(example().to_jsonl().splitlines()[0])
+    with pytest.raises(LedgerError, match="other columns"):
+        verify(json.dumps({**row, "note": 1}))
+
+
+def test_types_are_kept_apart() -> None:
+    """1 and 1.0, True and 1: equal in Python, different in a ledger."""
+    text = example().to_jsonl()
+    assert '"release":1' in text
+    for other in ("1.0", "true", '"1"'):
+        with pytest.raises(LedgerError, match="Row 2 was changed"):
+            verify(text.replace('"release":1', f'"release":{other}'))
+
+
+def test_rows_cannot_be_changed_from_outside() -> None:
+    ledger = Ledger()
+    content = {"values": [1, 2]}
+    row = ledger.append(content)
+    content["values"].append(3)
+    row.content["values"].append(4)
+    assert ledger[0].content == {"values": [1, 2]}
+    assert verify(ledger.to_jsonl()) == ledger.head
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, np.float64(1.0), np.int64(1), (1, 2), {1: 2}, b"x", object()])
+def test_only_plain_json_is_recorded(value: object) -> None:
+    ledger = example()
+    head = ledger.head
+    with pytest.raises(InvalidInput, match="to be plain JSON"):
+        ledger.append({"value": value})
+    assert ledger.head == head

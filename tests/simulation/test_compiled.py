@@ -1,0 +1,122 @@
+"""Compiled and plain Python are the same algorithm: equal bit for bit, from the same seed."""
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+from numba.core.errors import TypingError
+
+from dpbandits import _kernel
+from dpbandits._kernel import generic, kernel
+from dpbandits.mechanisms import (
+    CARRIED,
+    GAUSSIAN,
+    RESPONSE,
+    Binary,
+    ContinualCounter,
+    Hybrid,
+    Logarithmic,
+    SeededNoise,
+    SubtractionTree,
+    WeightedHybrid,
+    beta,
+    binomial,
+    insert,
+    normal,
+    release,
+    reserve,
+    uniform,
+)
+from dpbandits.simulation.compiled import register_kernels
+
+ITEMS = 1500
+
+
+@njit
+def _count(params: Any, state: Any, rewards: Any, noise: Any, sums: Any) -> None:
+    for i in range(len(rewards)):
+        insert(params, state, 0, rewards[i], noise)
+        sums[i] = state.sum[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda noise: Logarithmic(0.7, noise=noise),
+        lambda noise: Binary(0.7, ITEMS, noise=noise),
+        lambda noise: Hybrid(0.7, noise=noise),
+        lambda noise: SubtractionTree(0.7, ITEMS, 9, noise=noise),
+        lambda noise: WeightedHybrid(0.7, noise=noise),
+    ],
+    ids=["logarithmic", "binary", "hybrid", "subtraction", "weighted"],
+)
+def test_counters_are_bitwise_equal(make: Callable[[SeededNoise], ContinualCounter]) -> None:
+    rewards = np.random.default_rng(5).random(ITEMS)
+    plain = make(SeededNoise(9))
+    expected = [plain.insert(reward) for reward in rewards]
+    compiled = make(SeededNoise(9))
+    sums = np.zeros(ITEMS)
+    _count(compiled._params, compiled._state, rewards, SeededNoise(9), sums)
+    assert sums.tolist() == expected
+    for field, (a, b) in zip(plain._state._fields, zip(plain._state, compiled._state, strict=True), strict=True):
+        assert np.array_equal(a, b), field
+
+
+def _every_draw(noise: Any, out: Any) -> None:
+    for i in range(0, len(out), 8):
+        out[i] = release(noise, 1.5, 2.0)
+        out[i + 1] = release(noise, 1.5, 2.0, GAUSSIAN)
+        out[i + 2] = release(noise, 0.3, 2.0, RESPONSE)
+        out[i + 3] = release(noise, reserve(noise, 3.0) + 1.0, CARRIED)
+        out[i + 4] = uniform(noise)
+        out[i + 5] = normal(noise)
+        out[i + 6] = beta(noise, 2.0, 0.5)
+        out[i + 7] = binomial(noise, 1000, 0.3)
+
+
+def test_draws_are_bitwise_equal() -> None:
+    plain, compiled = np.zeros(800), np.zeros(800)
+    _every_draw(SeededNoise(4), plain)
+    njit(_every_draw)(SeededNoise(4), compiled)
+    assert plain.tolist() == compiled.tolist()
+
+
+def test_implementations_name_their_parameters_like_the_generic() -> None:
+    for one in _kernel.GENERICS:
+        names = list(inspect.signature(one).parameters)
+        for implementation in one.registry.values():
+            assert list(inspect.signature(implementation).parameters) == names
+
+
+def test_later_kernels_can_be_registered() -> None:
+    @kernel
+    def doubled(x: float) -> float:
+        return 2 * x
+
+    register_kernels()
+
+    @njit
+    def call(x: float) -> float:
+        return doubled(x) + math.sqrt(4.0)
+
+    assert call(3.0) == 8.0
+
+
+def test_missing_implementations_are_compile_errors() -> None:
+    @generic
+    def nothing(noise: Any) -> float:
+        raise TypeError
+
+    register_kernels()
+
+    @njit
+    def call(noise: Any) -> float:
+        result: float = nothing(noise)
+        return result
+
+    with pytest.raises(TypingError, match="nothing"):
+        call(SeededNoise(1))
