@@ -2,10 +2,10 @@
 
 Every distribution is a dominating one on a common grid of losses ("connect the dots", Doroshenko et al. 2022),
 so the result is never below the true epsilon. dp-accounting connects the dots and convolves; the privacy profiles
-of the bounded mechanisms are given to it from here, because its own constructors are slower or coarser: 0.7 ms
-instead of 0.2 for a Laplace event, 4 ms for a discrete Laplace one at sensitivity 2^12 and a second at 2^20 (it
-walks over the integers), and its randomised response rounds each loss up to the grid, which at a step of 1e-4
-turns the 0.3122 of 396 releases into 0.3319. Tests compare the two.
+of the bounded mechanisms are given to it from here, because its own constructors are slower (1.6 ms instead of
+0.3 for a Laplace event, 4 ms for a discrete Laplace one at sensitivity 2^12 and 0.7 s at 2^20, where it walks over
+the integers; benchmarks/results.md) or coarser: its randomised response rounds each loss up to the grid, which at
+a step of 1e-4 turns the 0.3122 of 396 releases into 0.3319. Tests compare the two.
 """
 
 import math
@@ -79,9 +79,9 @@ def _distribution(event: Event, step: float) -> Any:
     if isinstance(event, LaplaceEvent):
         return _connect_the_dots(every_loss, step, lambda e: laplace_profile(epsilon, e))
     if isinstance(event, DiscreteLaplaceEvent):
-        lattice_is_coarse = event.sensitivity * step < 2 * epsilon
-        lattice: Profile = np.linspace(-epsilon, epsilon, event.sensitivity + 1, dtype=np.float64)
-        losses = lattice if lattice_is_coarse else every_loss
+        losses = every_loss
+        if event.sensitivity * step < 2 * epsilon:  # losses further apart than the grid
+            losses = np.linspace(-epsilon, epsilon, event.sensitivity + 1, dtype=np.float64)
         return _connect_the_dots(losses, step, lambda e: discrete_laplace_profile(event, e))
     only_losses = np.array([-epsilon, epsilon])
     return _connect_the_dots(only_losses, step, lambda e: randomized_response_profile(epsilon, e))

@@ -6,6 +6,7 @@ much wider than the formula's own rounding error.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -46,10 +47,10 @@ def ratio_up(numerator: float, denominator: float) -> float:
 
 def sum_up(terms: Iterable[float]) -> float:
     """Return the sum of the terms, rounded up once."""
-    terms = list(terms)
-    if any(math.isinf(term) for term in terms):
+    counts = Counter(terms)  # equal terms are common and exact addition is slow
+    if math.inf in counts:
         return math.inf
-    return up(sum(map(Fraction, terms), Fraction(0)))
+    return up(sum((Fraction(term) * count for term, count in counts.items()), Fraction(0)))
 
 
 def scale_for(epsilon: float, uses: int = 1) -> float:
