@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpbandits import Budget, Guarantee, InvalidInput
 from dpbandits.privacy import group_guarantee, per_reward_budget, per_reward_rho, scale_for
-from dpbandits.privacy.rounding import down, ratio_up, sum_up, up
+from dpbandits.privacy.rounding import above, below, down, ratio_up, sum_up, up
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True, 10**400])
@@ -43,7 +43,7 @@ def test_group_privacy_round_trip(epsilon: float, delta: float, m: int) -> None:
     whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta), m)
     assert whole.within(budget)
     assert whole.epsilon == pytest.approx(epsilon)
-    assert whole.delta == pytest.approx(delta)
+    assert whole.delta == pytest.approx(delta, rel=1e-9, abs=1e-270)
 
 
 def test_group_privacy_formula() -> None:
@@ -72,6 +72,9 @@ def test_directed_rounding(exact: Fraction) -> None:
 
 
 def test_rounding_extremes() -> None:
+    subnormal = 2.2250738585e-313
+    assert below(subnormal) == 0.0 == above(0.0)
+    assert above(subnormal) > subnormal
     assert up(Fraction(10) ** 400) == math.inf
     assert ratio_up(1, math.inf) == 0.0
     assert sum_up([1.0, math.inf]) == math.inf

@@ -61,7 +61,7 @@ def test_bare_epsilons_cost_slightly_more(f: int) -> None:
         assert found == pytest.approx(0.3122, abs=0.0005)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     st.lists(st.floats(0.01, 1.5), min_size=1, max_size=10),
     st.floats(1e-7, 0.1),
@@ -74,7 +74,7 @@ def test_bare_epsilons_against_enumeration(epsilons: list[float], delta: float) 
         assert oracles.response_delta_by_enumeration(epsilons, slightly_less) > delta * (1 - 1e-9)  # and tight
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.floats(0.01, 5), st.floats(1e-9, 0.2))
 def test_one_laplace_release(epsilon: float, delta: float) -> None:
     """δ(e) = 1 - exp((e - ε)/2), so e = ε + 2 ln(1 - δ)."""

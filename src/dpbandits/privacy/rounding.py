@@ -12,6 +12,8 @@ from fractions import Fraction
 
 # 2^-40: eight thousand units in the last place, and still invisible in any printed figure.
 MARGIN = 2.0**-40
+# Well above the subnormal numbers, whose relative error is not small.
+_SMALLEST_EXACT = 1e-290
 
 
 def up(exact: Fraction) -> float:
@@ -29,13 +31,13 @@ def down(exact: Fraction) -> float:
 
 
 def above(computed: float) -> float:
-    """Return a value safely above the exact result of a formula that gave `computed` >= 0."""
-    return computed * (1 + MARGIN)
+    """Return a value safely above the exact result of a formula that gave `computed` >= 0; 0 stays 0."""
+    return max(computed, _SMALLEST_EXACT) * (1 + MARGIN) if computed > 0 else 0.0
 
 
 def below(computed: float) -> float:
     """Return a value safely below the exact result of a formula that gave `computed` >= 0."""
-    return computed * (1 - MARGIN)
+    return computed * (1 - MARGIN) if computed > _SMALLEST_EXACT else 0.0
 
 
 def ratio_up(numerator: float, denominator: float) -> float:
