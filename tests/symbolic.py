@@ -73,5 +73,5 @@ def run(counter: ContinualCounter, items: int) -> tuple[list[Form], list[float]]
     sums = []
     for i in range(1, items + 1):
         insert(counter._params, state, 0, Form({("reward", i): 1}), noise)
-        sums.append(state.sum[0])
+        sums.append(state.sums[0])
     return sums, noise.scales

@@ -5,7 +5,8 @@ chosen by the type of its first argument. Live use calls both as they are; `dpba
 recorded ones when it is imported, and would resolve a generic in the same way for another target: supporting
 one more machine means registering one more noise class, never touching an algorithm.
 
-A kernel may use numbers, arrays, NamedTuples of these, other kernels and generics. It may not allocate.
+A kernel may use numbers, arrays, NamedTuples of these, other kernels and generics. It may not allocate. No field of
+such a NamedTuple is called `count` or `index`: these are methods of a tuple, and CUDA code finds the method.
 """
 
 from collections.abc import Callable, Mapping

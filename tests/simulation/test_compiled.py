@@ -40,7 +40,7 @@ ITEMS = 1500
 def _count(params: Any, state: Any, rewards: Any, noise: Any, sums: Any) -> None:
     for i in range(len(rewards)):
         insert(params, state, 0, rewards[i], noise)
-        sums[i] = state.sum[0]
+        sums[i] = state.sums[0]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,8 @@ def test_counters_are_bitwise_equal(make: Callable[[SeededNoise], ContinualCount
     sums = np.zeros(ITEMS)
     _count(compiled._params, compiled._state, rewards, SeededNoise(9), sums)
     assert sums.tolist() == expected
+    # CUDA code would find the tuple's own methods `count` and `index` before such a field.
+    assert not {*plain._params._fields, *plain._state._fields} & set(dir(tuple))
     for field, (a, b) in zip(plain._state._fields, zip(plain._state, compiled._state, strict=True), strict=True):
         assert np.array_equal(a, b), field
 

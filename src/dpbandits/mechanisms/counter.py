@@ -30,7 +30,7 @@ SHIFT_THEOREM = "shift of the node noises (docs/counters.md)"
 
 @generic
 def insert(params: Any, state: Any, arm: int, reward: Any, noise: Any) -> None:
-    """Add one reward to the counter of `arm` and release its new sum into `state.sum[arm]`."""
+    """Add one reward to the counter of `arm` and release its new sum into `state.sums[arm]`."""
     raise TypeError(f"{type(params).__module__}.Params belongs to no continual counter.")
 
 
@@ -80,12 +80,12 @@ class ContinualCounter(ABC):
     @property
     def sum(self) -> float:
         """The noisy sum as it was released: reading draws nothing."""
-        return float(self._state.sum[0])
+        return float(self._state.sums[0])
 
     @property
     def count(self) -> int:
         """How many items were inserted."""
-        return int(self._state.count[0])
+        return int(self._state.counts[0])
 
     @property
     def guarantee(self) -> Guarantee:

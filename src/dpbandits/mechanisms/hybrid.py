@@ -41,8 +41,8 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is kept of a bank of counters; entry d of the stack is the latest prefix with d set bits."""
 
-    count: Annotated[Any, public("arms", dtype=np.int64)]
-    sum: Annotated[Any, public("arms")]
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, public("arms")]
     total: Annotated[Any, secret("arms")]
     exact: Annotated[Any, secret("arms", "depth")]
     released: Annotated[Any, public("arms", "depth")]
@@ -51,16 +51,16 @@ class State(NamedTuple):
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    n = state.count[arm] + 1
+    n = state.counts[arm] + 1
     d = popcount(n)
     scale = params.log_scale if d == 1 else params.tree_scales[floor_log2(n)]
     below = max(d - 1, 1)  # a power of two continues from the one before
     total = state.total[arm] + reward
     node = release(noise, total - state.exact[arm, below], scale)
-    state.sum[arm] = state.released[arm, d] = state.released[arm, below] + node
+    state.sums[arm] = state.released[arm, d] = state.released[arm, below] + node
     state.exact[arm, d] = total
     state.total[arm] = total
-    state.count[arm] = n
+    state.counts[arm] = n
 
 
 def hybrid_params(epsilon: float, *, split: bool = True) -> Params:

@@ -28,22 +28,22 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is kept of a bank of counters."""
 
-    count: Annotated[Any, public("arms", dtype=np.int64)]
-    sum: Annotated[Any, public("arms")]
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, public("arms")]
     pending: Annotated[Any, secret("arms")]
 
 
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    n = state.count[arm] + 1
+    n = state.counts[arm] + 1
     pending = state.pending[arm] + reward
     if popcount(n) == 1:
-        state.sum[arm] += release(noise, pending, params.scale)
+        state.sums[arm] += release(noise, pending, params.scale)
         state.pending[arm] = 0
     else:
         state.pending[arm] = pending
-    state.count[arm] = n
+    state.counts[arm] = n
 
 
 def log_nodes(n: int, scale: float) -> Iterator[Node]:

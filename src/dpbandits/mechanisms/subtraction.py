@@ -35,8 +35,8 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is kept of a bank of counters: balanced digits of n, and the noise of the nodes in use."""
 
-    count: Annotated[Any, public("arms", dtype=np.int64)]
-    sum: Annotated[Any, public("arms")]
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, public("arms")]
     total: Annotated[Any, secret("arms")]
     digit: Annotated[Any, public("arms", "levels", dtype=np.int64)]
     added: Annotated[Any, secret("arms", "levels")]  # the noises of the added nodes, together
@@ -73,9 +73,9 @@ def advance(state: Any, arm: int, half: int, scale: float, noise: Any) -> None:
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
     advance(state, arm, params.half, params.scale, noise)
     total = state.total[arm] + reward
-    state.sum[arm] = release(noise, total + state.carried[arm], CARRIED)
+    state.sums[arm] = release(noise, total + state.carried[arm], CARRIED)
     state.total[arm] = total
-    state.count[arm] += 1
+    state.counts[arm] += 1
 
 
 def height(items: int, base: int) -> int:

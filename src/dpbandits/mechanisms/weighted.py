@@ -39,8 +39,8 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is kept of a bank of counters: the finished segments, and the tree of the current one."""
 
-    count: Annotated[Any, public("arms", dtype=np.int64)]
-    sum: Annotated[Any, public("arms")]
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, public("arms")]
     finished: Annotated[Any, public("arms")]  # the released totals of the finished segments, together
     total: Annotated[Any, secret("arms")]  # of the current segment
     digit: Annotated[Any, public("arms", "levels", dtype=np.int64)]
@@ -52,12 +52,12 @@ class State(NamedTuple):
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    n = state.count[arm] + 1
+    n = state.counts[arm] + 1
     segment = floor_log2(n)
     total = state.total[arm] + reward
     if popcount(n + 1) == 1:  # the segment's last item
         state.finished[arm] += release(noise, total, params.total_scales[segment])
-        state.sum[arm] = state.finished[arm]
+        state.sums[arm] = state.finished[arm]
         state.total[arm] = 0
         state.carried[arm] = 0
         for level in range(state.digit.shape[1]):
@@ -65,9 +65,9 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
             state.added[arm, level] = 0
     else:
         advance(state, arm, params.half, params.tree_scales[segment], noise)
-        state.sum[arm] = state.finished[arm] + release(noise, total + state.carried[arm], CARRIED)
+        state.sums[arm] = state.finished[arm] + release(noise, total + state.carried[arm], CARRIED)
         state.total[arm] = total
-    state.count[arm] = n
+    state.counts[arm] = n
 
 
 def total_share(segment: int) -> float:
