@@ -27,20 +27,20 @@ def test_guarantee() -> None:
     assert claimed.horizon == 100_000
     assert str(claimed) == "(1, 0)-DP in one reward up to n = 100000, only claimed, by the paper"
     assert not claimed.within(Budget(2.0))
-    certified = Guarantee(epsilon=1.0, delta=1e-6)
+    certified = Guarantee(epsilon=1.0, delta=1e-6, theorem="t")
     assert certified.within(Budget(1.0, 1e-6))
     assert not certified.within(Budget(1.0, 1e-7))
     assert not certified.within(Budget(0.9, 1e-6))
     assert certified.to_dict()["horizon"] is None
     with pytest.raises(InvalidInput, match="Expected horizon="):
-        Guarantee(epsilon=1.0, horizon=0)
+        Guarantee(epsilon=1.0, horizon=0, theorem="t")
 
 
 @given(st.floats(1e-3, 10), st.floats(0, 0.01), st.integers(1, 20))
 def test_group_privacy_round_trip(epsilon: float, delta: float, m: int) -> None:
     budget = Budget(epsilon, delta)
     per_reward = per_reward_budget(budget, m)
-    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta), m)
+    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta, theorem="t"), m)
     assert whole.within(budget)
     assert whole.epsilon == pytest.approx(epsilon)
     assert whole.delta == pytest.approx(delta, rel=1e-9, abs=1e-270)
@@ -52,7 +52,7 @@ def test_group_privacy_formula() -> None:
     assert per_reward.delta == pytest.approx(1e-6 / (3 * math.exp(2 / 3)))
     assert per_reward_budget(Budget(1.0, 1e-6), 1) == Budget(1.0, 1e-6)
     assert per_reward_rho(0.9, 3) == pytest.approx(0.1)
-    assert group_guarantee(Guarantee(0.5), 4).unit == "up to 4 rewards of one person"
+    assert group_guarantee(Guarantee(0.5, theorem="t"), 4).unit == "up to 4 rewards of one person"
     for bad in (0, -1, 1.5, math.nan, "2"):
         with pytest.raises(InvalidInput, match=r"Expected contributions=.* \[1, inf\)"):
             per_reward_budget(Budget(1.0), bad)  # type: ignore[arg-type]

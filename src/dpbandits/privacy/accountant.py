@@ -42,7 +42,7 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float = math
         candidates.insert(0, (basic_composition(pure), 0.0, BASIC))
     epsilon, needed_delta, theorem = min(candidates, key=lambda candidate: candidate[0], default=(math.inf, 0, ""))
     if math.isinf(epsilon):
-        raise InvalidInput(f"Expected delta={delta} in (0, 1), large enough for the Gaussian noise among the releases.")
+        raise InvalidInput(f"Expected delta={delta} in (0, 1): Gaussian noise has no pure guarantee.")
     return Guarantee(epsilon=epsilon, delta=needed_delta, theorem=theorem, horizon=horizon)
 
 

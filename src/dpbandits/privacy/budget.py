@@ -1,7 +1,7 @@
 """Budget: what a user allows. Guarantee: what is proved, or only claimed."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpbandits import _validate
 
@@ -42,10 +42,10 @@ class Guarantee:
 
     epsilon: float
     delta: float = 0.0
-    theorem: str = "assumption"
-    unit: str = ONE_REWARD
-    horizon: float = math.inf
-    certified: bool = True
+    unit: str = field(default=ONE_REWARD, kw_only=True)
+    horizon: float = field(default=math.inf, kw_only=True)
+    theorem: str = field(kw_only=True)
+    certified: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[0, inf)", delta="[0, 1)")
@@ -61,9 +61,9 @@ class Guarantee:
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "theorem": self.theorem,
             "unit": self.unit,
             "horizon": None if math.isinf(self.horizon) else self.horizon,
+            "theorem": self.theorem,
             "certified": self.certified,
         }
 

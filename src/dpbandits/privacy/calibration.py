@@ -94,19 +94,25 @@ class Point(NamedTuple):
 def _bracket(cost: Callable[[float], float], target: float, start: float, upper: float) -> tuple[Point, Point | None]:
     """Return a point within the target and one above it; no second one if `upper` itself is within."""
     point = Point(start, cost(start))
-    factor = 1.25
     if point.cost <= target:
         safe = point
         while safe.x < upper:
-            point = Point(min(safe.x * factor, upper), cost(min(safe.x * factor, upper)))
+            x = min(safe.x * _stride(target / safe.cost), upper)
+            point = Point(x, cost(x))
             if point.cost > target:
                 return safe, point
-            safe, factor = point, factor**2
+            safe = point
         return safe, None
     unsafe = point
     while unsafe.x > SMALLEST:
-        point = Point(unsafe.x / factor, cost(unsafe.x / factor))
+        x = unsafe.x / _stride(unsafe.cost / target)
+        point = Point(x, cost(x))
         if point.cost <= target:
             return point, unsafe
-        unsafe, factor = point, factor**2
+        unsafe = point
     raise InvalidInput(f"Expected target={target} to be met by some parameter of at least {SMALLEST}.")
+
+
+def _stride(ratio: float) -> float:
+    """Return how far to go when the cost is off by this factor: past the target if costs grow like the square root."""
+    return min(max(1.05 * ratio**2, 1.1), 8.0)
