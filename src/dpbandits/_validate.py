@@ -7,6 +7,7 @@ Traceback (most recent call last):
 dpbandits.errors.InvalidInput: Expected epsilon=-1 in (0, inf).
 """
 
+import math
 import numbers
 from collections.abc import Collection
 
@@ -23,7 +24,7 @@ def real(interval: str, **named: object) -> float:
     except OverflowError:
         number = float("inf")  # or minus that: outside every interval either way
     if not _inside(interval, number):  # NaN is inside nothing
-        raise InvalidInput(f"Expected {name}={value} in {interval}.")
+        raise InvalidInput(f"Expected {name}={_shown(value)} in {interval}.")
     return number
 
 
@@ -37,8 +38,23 @@ def integer(interval: str, **named: object) -> int:
         raise InvalidInput(f"Expected {name}={shown} to be a whole number in {interval}.")
     whole = int(value)  # type: ignore[call-overload]
     if not _inside(interval, whole):
-        raise InvalidInput(f"Expected {name}={value} in {interval}.")
+        raise InvalidInput(f"Expected {name}={_shown(value)} in {interval}.")
     return int(whole)
+
+
+def horizon(value: object) -> float:
+    """Return a horizon: infinity, or a whole number from 1 to 10^18."""
+    if isinstance(value, float) and value == math.inf:
+        return math.inf
+    return integer("[1, 1000000000000000000]", horizon=value)
+
+
+def flag(**named: object) -> bool:
+    """Return the one named value if it is True or False; a word such as "no" would count as True."""
+    ((name, value),) = named.items()
+    if not isinstance(value, bool):
+        raise InvalidInput(f"Expected {name}={value!r} to be True or False.")
+    return value
 
 
 def one_of(allowed: Collection[str], **named: object) -> str:
@@ -61,8 +77,22 @@ def integer_fields(frozen: object, **intervals: str) -> None:
         object.__setattr__(frozen, name, integer(interval, **{name: getattr(frozen, name)}))
 
 
+def _shown(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return "a number of thousands of digits"
+
+
+def _bound(text: str) -> float:
+    try:
+        return int(text)  # exact: floats would blur the bounds of 64-bit integers
+    except ValueError:
+        return float(text)
+
+
 def _inside(interval: str, number: float) -> bool:
-    lower, upper = (float(bound) for bound in interval[1:-1].split(","))
+    lower, upper = map(_bound, interval[1:-1].split(","))
     above = lower <= number if interval[0] == "[" else lower < number
     below = number <= upper if interval[-1] == "]" else number < upper
     return above and below

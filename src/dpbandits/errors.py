@@ -7,7 +7,7 @@ DPBanditsError
 
 
 class DPBanditsError(Exception):
-    """Base class: catch it to catch everything that the library raises on purpose."""
+    """Base class of what the library raises about values. A thing of the wrong kind altogether is a TypeError."""
 
 
 class InvalidInput(DPBanditsError, ValueError):

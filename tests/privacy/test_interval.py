@@ -158,6 +158,8 @@ def test_other_bad_input() -> None:
     with pytest.raises(InvalidInput, match="Expected horizon=0"):
         release_times(0.1, horizon=0)
     with pytest.raises(InvalidInput, match="at most 10000000 releases"):
+        release_times(1.0, horizon=1e8)
+    with pytest.raises(InvalidInput, match=r"Expected horizon=.* in \[1, 1000000000\]"):
         release_times(1.0, horizon=1e12)
     with pytest.raises(InvalidInput, match=r"Expected delta=0\.0 in \(0, 1\)"):
         interval_epsilon(Budget(1.0))

@@ -75,8 +75,9 @@ class Binary(ContinualCounter):
         horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
         levels = horizon.bit_length()
         params = Params(scale_for(epsilon, uses=levels))
-        super().__init__(epsilon, params, State, {"depth": levels + 1}, noise, horizon)
+        sizes = {"depth": levels + 1}
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=params.scale, horizon=horizon)
 
-    def nodes(self, n: int) -> Iterator[Node]:
+    def _nodes(self, n: int) -> Iterator[Node]:
         """Yield one node per set bit of n."""
         return dyadic_nodes(n, self._params.scale)

@@ -6,18 +6,20 @@ the sum, how large they are, and what one item loses. docs/counters.md has the p
 """
 
 import math
+import os
+import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from dpbandits import _validate
 from dpbandits._kernel import generic
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.error_bounds import chan_bound, chernoff_bound
-from dpbandits.mechanisms.release import NoiseSource
+from dpbandits.mechanisms.release import NoiseSource, release
 from dpbandits.mechanisms.secure import SecureNoise
 from dpbandits.mechanisms.state import allocate
 from dpbandits.privacy import Guarantee
@@ -47,6 +49,9 @@ class Node(NamedTuple):
 class ContinualCounter(ABC):
     """One counter, with named answers about its privacy and its error.
 
+    It is the running thing, and it must stay the only one: a copy that goes on counting would release its sums with
+    the same reserved noise. So it cannot be copied or pickled, and a forked process is refused.
+
     Args of every counter:
         epsilon: the loss of one item, for the whole sequence of sums.
         noise: where noise comes from; secure noise by default, SeededNoise for experiments.
@@ -59,23 +64,56 @@ class ContinualCounter(ABC):
         state_class: Any,
         sizes: dict[str, int],
         noise: NoiseSource | None,
+        *,
+        largest_scale: float,
         horizon: float = math.inf,
     ) -> None:
-        self.epsilon = epsilon
-        self.horizon = horizon
         self._noise = SecureNoise() if noise is None else noise
+        if type(self._noise) not in release.registry:
+            raise TypeError(f"Expected noise={noise!r} to be a noise source, such as SecureNoise() or SeededNoise(1).")
+        if largest_scale > self._noise.largest_scale:
+            smallest = epsilon * (largest_scale / self._noise.largest_scale)
+            raise InvalidInput(
+                f"Expected epsilon={epsilon} in [{smallest:.3g}, inf): less needs more noise than the source can draw."
+            )
+        self._epsilon = epsilon
+        self._horizon = horizon
         self._params = params
         self._state = allocate(state_class, {"arms": 1, **sizes}, self._noise.secret_dtype)
+        self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def insert(self, reward: float) -> float:
-        """Add a reward from [0, 1] and return the new noisy sum."""
+        """Add a reward from [0, 1] and return the new noisy sum. Whatever goes wrong, nothing has changed."""
         reward = _validate.real("[0, 1]", reward=reward)
-        item = self.count + 1
-        limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
-        if item > limit:
-            raise InvalidInput(f"Expected item={item} in [1, {limit}], the items that this counter was made for.")
-        insert(self._params, self._state, 0, self._noise.encode(reward), self._noise)
-        return self.sum
+        with self._lock:
+            if os.getpid() != self._process:
+                raise RuntimeError("This counter belongs to the process that made it: a copy would reuse its noise.")
+            item = self.count + 1
+            limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
+            if item > limit:
+                raise InvalidInput(f"Expected item={item} in [1, {limit}], the items that this counter was made for.")
+            before = [array.copy() for array in self._state]
+            try:
+                insert(self._params, self._state, 0, self._noise.encode(reward), self._noise)
+            except BaseException:
+                for array, saved in zip(self._state, before, strict=True):
+                    array[...] = saved
+                raise
+            return self.sum
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A counter cannot be copied or pickled: the copy would reuse its noise.")
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that the counter was made with."""
+        return self._epsilon
+
+    @property
+    def horizon(self) -> float:
+        """How many items it was made for; infinity if any number."""
+        return self._horizon
 
     @property
     def sum(self) -> float:
@@ -92,16 +130,20 @@ class ContinualCounter(ABC):
         """What one item loses at most, over the whole sequence of sums."""
         return Guarantee(self.epsilon, theorem=SHIFT_THEOREM, unit="one item", horizon=self.horizon)
 
-    @abstractmethod
     def nodes(self, n: int) -> Iterator[Node]:
         """Yield the noises in the sum released at the n-th item.
 
         The signed ranges add up to the items 1..n (for `Logarithmic`, up to the last power of two).
         """
+        return self._nodes(self._item(n))
+
+    @abstractmethod
+    def _nodes(self, n: int) -> Iterator[Node]:
+        """Yield the noises in the n-th sum, for an n that was checked."""
 
     def noise_scales(self, n: int) -> Counter[float]:
         """Return the multiset of Laplace scales in the sum released at the n-th item."""
-        return Counter(node.scale for node in self.nodes(self._item(n)))
+        return Counter(node.scale for node in self.nodes(n))
 
     def variance(self, n: int) -> float:
         """Return the variance of the noise in the n-th sum (for live, discrete noise: an upper bound)."""
@@ -116,7 +158,7 @@ class ContinualCounter(ABC):
         seen = set()
         steps = [Fraction(0)] * (n + 2)  # how the loss changes from one item to the next
         for t in range(1, n + 1):
-            for node in self.nodes(t):
+            for node in self._nodes(t):
                 if node.key not in seen:
                     seen.add(node.key)
                     steps[min(node.first, n + 1)] += 1 / Fraction(node.scale)
@@ -124,12 +166,20 @@ class ContinualCounter(ABC):
         return up(max(accumulate(steps)))
 
     def error_bound(self, n: int, gamma: float) -> float:
-        """Return a bound on the error of the n-th sum that fails with probability at most gamma (Chernoff)."""
-        return chernoff_bound(self.noise_scales(n), gamma) + self._lag(n)
+        """Return a bound on the error of the n-th sum that fails with probability at most gamma (Chernoff).
+
+        The error is that against the rewards as the noise source holds them; live rewards that are not multiples of
+        the grid add `rounding_bound(n)`.
+        """
+        return chernoff_bound(self.noise_scales(n), gamma) + self._lag(self._item(n))
 
     def chan_error_bound(self, n: int, gamma: float) -> float:
-        """Return the closed-form bound of Chan, Shi & Song; looser than `error_bound`."""
-        return chan_bound(self.noise_scales(n), gamma) + self._lag(n)
+        """Return the closed-form bound of Chan, Shi & Song for the same error; looser than `error_bound`."""
+        return chan_bound(self.noise_scales(n), gamma) + self._lag(self._item(n))
+
+    def rounding_bound(self, n: int) -> float:
+        """Return how far rounding the rewards to the live grid can move the n-th sum; 0 for multiples of the grid."""
+        return self._item(n) * self._noise.rounding
 
     def _lag(self, n: int) -> int:
         """Return how many of the first n items the n-th sum leaves out."""

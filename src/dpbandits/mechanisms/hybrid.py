@@ -79,8 +79,10 @@ class Hybrid(ContinualCounter):
 
     def __init__(self, epsilon: float, *, split: bool = True, noise: NoiseSource | None = None) -> None:
         epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        self.split = split
-        super().__init__(epsilon, hybrid_params(epsilon, split=split), State, {"depth": LEVELS}, noise)
+        self.split = _validate.flag(split=split)
+        params = hybrid_params(epsilon, split=split)
+        largest_scale = float(params.tree_scales[-1])
+        super().__init__(epsilon, params, State, {"depth": LEVELS}, noise, largest_scale=largest_scale)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -88,7 +90,7 @@ class Hybrid(ContinualCounter):
         worst = self.epsilon if self.split else 2 * self.epsilon
         return replace(super().guarantee, epsilon=worst)
 
-    def nodes(self, n: int) -> Iterator[Node]:
+    def _nodes(self, n: int) -> Iterator[Node]:
         """Yield the Logarithmic noises and one tree node per further set bit of n."""
         k = floor_log2(n)
         yield from log_nodes(n, self._params.log_scale)
@@ -102,5 +104,6 @@ class Hybrid(ContinualCounter):
         """
         n = self._item(n)
         gamma = _validate.real("(0, 1)", gamma=gamma)
+        log_base = _validate.real("(1, inf)", log_base=log_base)
         growth = 1.0 if popcount(n) == 1 else math.log(n, log_base) + 1
         return above(math.sqrt(8) / self.epsilon * math.log(4 / gamma) * growth)

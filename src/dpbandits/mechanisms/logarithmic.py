@@ -63,9 +63,10 @@ class Logarithmic(ContinualCounter):
 
     def __init__(self, epsilon: float, *, noise: NoiseSource | None = None) -> None:
         epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        super().__init__(epsilon, Params(scale_for(epsilon)), State, {}, noise)
+        scale = scale_for(epsilon)
+        super().__init__(epsilon, Params(scale), State, {}, noise, largest_scale=scale)
 
-    def nodes(self, n: int) -> Iterator[Node]:
+    def _nodes(self, n: int) -> Iterator[Node]:
         """Yield the noises in the sum released at the last power of two."""
         return log_nodes(n, self._params.scale)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import beta, binomial, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, NoiseSource, release, reserve
 from dpbandits.privacy import (
@@ -18,6 +19,7 @@ from dpbandits.privacy import (
     PureEvent,
     RandomizedResponseEvent,
 )
+from dpbandits.privacy.ledger import canonical_json
 
 MECHANISM_NAMES: dict[type[Any], str] = {
     DiscreteGaussianEvent: "discrete gaussian",
@@ -30,10 +32,11 @@ MECHANISM_NAMES: dict[type[Any], str] = {
 
 
 class RecordingNoise:
-    """A noise source that passes everything on to `source` and appends a row to `ledger` for each release.
+    """A noise source that passes everything on to `source` and writes it into `ledger`.
 
-    A row holds the mechanism, its parameters, the released value, and whatever the caller put into `context`
-    (the arm, the number of the release), never the secret or the noise.
+    The row of a release holds the mechanism, its parameters, the released value, and whatever the caller put into
+    `context` (the arm, the number of the release). The row of a reserved noise has no value; the release that
+    carries it says so. No row holds a secret or a noise.
 
     >>> from dpbandits.mechanisms import SeededNoise
     >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"arm": "A"})
@@ -44,6 +47,8 @@ class RecordingNoise:
     """
 
     def __init__(self, source: NoiseSource, ledger: Ledger, context: Mapping[str, Any] | None = None) -> None:
+        if not isinstance(ledger, Ledger):
+            raise TypeError(f"Expected ledger={ledger!r} to be a Ledger.")
         self.source = source
         self.ledger = ledger
         self.context = dict(context or {})
@@ -58,6 +63,16 @@ class RecordingNoise:
         """As in the source."""
         return self.source.capacity
 
+    @property
+    def largest_scale(self) -> float:
+        """As in the source."""
+        return self.source.largest_scale
+
+    @property
+    def rounding(self) -> float:
+        """As in the source."""
+        return self.source.rounding
+
     def encode(self, reward: float) -> float:
         """As in the source."""
         return self.source.encode(reward)
@@ -66,25 +81,31 @@ class RecordingNoise:
         """As in the source."""
         return self.source.event(scale, mechanism)
 
-    def record(self, scale: float, mechanism: int, value: float) -> None:
-        """Append the row of one release."""
-        if scale == CARRIED:
-            details = {"mechanism": "carried noise"}
-        else:
+    def row(self, scale: float, mechanism: int) -> dict[str, Any]:
+        """Return what is known of a release before it is drawn; anything wrong with it is found here."""
+        details: dict[str, Any] = {"mechanism": "carried noise"}
+        if scale != CARRIED:
             event = self.source.event(scale, mechanism)
             details = {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
-        self.ledger.append({**self.context, **details, "value": value})
+        taken = self.context.keys() & {*details, "reserved", "value"}
+        if taken:
+            raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")
+        row = {**self.context, **details}
+        canonical_json(row)
+        return row
 
 
 @release.register(RecordingNoise)
 def _release(noise: RecordingNoise, secret: Any, scale: float, mechanism: int = LAPLACE) -> float:
+    row = noise.row(scale, mechanism)
     value = float(release(noise.source, secret, scale, mechanism))
-    noise.record(scale, mechanism, value)
+    noise.ledger.append({**row, "value": value})
     return value
 
 
 @reserve.register(RecordingNoise)
 def _reserve(noise: RecordingNoise, scale: float, mechanism: int = LAPLACE) -> Any:
+    noise.ledger.append({**noise.row(scale, mechanism), "reserved": True})
     return reserve(noise.source, scale, mechanism)
 
 

@@ -15,11 +15,13 @@ Formal guarantee: releasing a sum that one reward moves by at most 1 costs that 
 the noise inside it, see docs/counters.md.
 """
 
+import math
 from typing import Any, Protocol
 
 from numpy.typing import DTypeLike
 
 from dpbandits._kernel import generic
+from dpbandits.errors import InvalidInput
 from dpbandits.privacy import Event
 
 # Which noise: plain integers, so that kernels compile.
@@ -27,8 +29,9 @@ LAPLACE = 0
 GAUSSIAN = 1
 RESPONSE = 2  # randomised response of one reward in [0, 1]; the released value is 0.0 or 1.0, epsilon = 1/scale
 
-# In place of a scale: the secret already carries reserved noise, nothing is added.
-CARRIED = 0.0
+# In place of a scale: the secret already carries reserved noise, nothing is added. Not a number that a formula for
+# scales could ever give by mistake.
+CARRIED = -math.inf
 
 
 @generic
@@ -43,6 +46,13 @@ def reserve(noise: Any, scale: float, mechanism: int = LAPLACE) -> Any:
     raise TypeError(f"{type(noise).__name__} is no noise source: nothing is registered for it with `reserve`.")
 
 
+def validated_mechanism(mechanism: int) -> int:
+    """Return the mechanism if it is one."""
+    if mechanism not in (LAPLACE, GAUSSIAN, RESPONSE):
+        raise InvalidInput(f"Expected mechanism={mechanism!r} to be LAPLACE, GAUSSIAN or RESPONSE.")
+    return mechanism
+
+
 class NoiseSource(Protocol):
     """What the plain-Python side needs to know of a noise source, besides its `release` and `reserve`."""
 
@@ -53,6 +63,14 @@ class NoiseSource(Protocol):
     @property
     def capacity(self) -> int:
         """How many rewards one sum can hold exactly."""
+
+    @property
+    def largest_scale(self) -> float:
+        """The largest scale of noise that can be drawn faithfully."""
+
+    @property
+    def rounding(self) -> float:
+        """The most that `encode` changes a reward."""
 
     def encode(self, reward: float) -> float:
         """Return a reward from [0, 1] in the units of the secret sums."""

@@ -8,6 +8,7 @@ fork. One reward moves a sum by at most 2^k grid steps, so a scale of b rewards 
 """
 
 import math
+import numbers
 import random
 from typing import Any
 
@@ -17,8 +18,8 @@ from numpy.typing import DTypeLike
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import beta, normal, uniform
-from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
-from dpbandits.privacy import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, RandomizedResponseEvent
+from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve, validated_mechanism
+from dpbandits.privacy import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, RandomizedResponseEvent, rho_of
 from dpbandits.privacy.rounding import ratio_up
 
 # A sum stays below 2^61 and noise of a scale up to 2^53 below 2^62 (it exceeds that with probability e^-512), so
@@ -59,6 +60,16 @@ class SecureNoise:
         """How many rewards one sum can hold exactly."""
         return _LARGEST_SUM // self._grid
 
+    @property
+    def largest_scale(self) -> float:
+        """Beyond this, noise would not fit into 64 bits together with a sum."""
+        return _LARGEST_SCALE / self._grid
+
+    @property
+    def rounding(self) -> float:
+        """Half a grid step."""
+        return 0.5 / self._grid
+
     def encode(self, reward: float) -> int:
         """Return a reward from [0, 1] in grid steps, rounded to the nearest."""
         return round(_validate.real("[0, 1]", reward=reward) * self._grid)
@@ -69,6 +80,8 @@ class SecureNoise:
 
     def draw(self, scale: float, mechanism: int) -> int:
         """Return noise in grid steps."""
+        if mechanism == RESPONSE:
+            raise InvalidInput("Expected mechanism=RESPONSE to be released with its reward: it adds no noise.")
         measurement, _ = self._mechanism(scale, mechanism)
         return int(measurement(0))
 
@@ -83,13 +96,11 @@ class SecureNoise:
         return noisy / self._grid
 
     def _mechanism(self, scale: float, mechanism: int) -> tuple[Any, Event]:
-        key = (float(scale), mechanism)
+        scale = _validate.real(f"(0, {self.largest_scale}]", scale=scale)
+        key = (scale, validated_mechanism(mechanism))
         if key not in self._mechanisms:
-            limit = _LARGEST_SCALE / self._grid
-            if not 0 < scale <= limit:
-                raise InvalidInput(f"Expected scale={scale} in (0, {limit:g}] on a grid of 2^{self.grid_bits}.")
             build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
-            self._mechanisms[key] = build(float(scale))
+            self._mechanisms[key] = build(scale)
         return self._mechanisms[key]
 
     def _laplace(self, scale: float) -> tuple[Any, Event]:
@@ -103,8 +114,12 @@ class SecureNoise:
             steps = math.nextafter(steps, math.inf)
 
     def _gaussian(self, scale: float) -> tuple[Any, Event]:
+        dp = _opendp()
         steps = scale * self._grid
-        return _integers() >> _opendp().m.then_gaussian(scale=steps), DiscreteGaussianEvent(steps, self._grid)
+        event = DiscreteGaussianEvent(steps, self._grid)
+        measurement = _integers() >> dp.m.then_gaussian(scale=steps)
+        assert measurement.map(self._grid) <= rho_of(event)  # the accountant's figure is OpenDP's, rounded up
+        return measurement, event
 
     def _response(self, scale: float) -> tuple[Any, Event]:
         allowed = ratio_up(1, scale)
@@ -131,6 +146,8 @@ def _opendp() -> Any:
 
 @release.register(SecureNoise)
 def _release(noise: SecureNoise, secret: int, scale: float, mechanism: int = LAPLACE) -> float:
+    if not isinstance(secret, numbers.Integral):
+        raise TypeError("A live secret is an integer in grid steps: encode rewards first.")
     if mechanism == RESPONSE:
         return noise.respond(int(secret), scale)
     if scale == CARRIED:

@@ -1,7 +1,7 @@
 """SeededNoise: reproducible noise for simulation, in plain Python and compiled. Never for live use.
 
 Continuous noise in float64, drawn from a NumPy generator. The same seed gives the same numbers, bit for bit, in
-both worlds.
+both worlds. Its kernels trust their scales, as compiled code must.
 """
 
 import math
@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta, binomial, normal, uniform
-from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
+from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve, validated_mechanism
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 from dpbandits.privacy.rounding import ratio_up
 
@@ -49,12 +49,23 @@ class SeededNoise(_Fields):
         """Floats count exactly up to 2^53."""
         return 2**53
 
+    @property
+    def largest_scale(self) -> float:
+        """Beyond this the square of a noise overflows."""
+        return 1e150
+
+    @property
+    def rounding(self) -> float:
+        """Rewards are taken as they are."""
+        return 0.0
+
     def encode(self, reward: float) -> float:
         """Return the reward as it is."""
         return float(reward)
 
     def event(self, scale: float, mechanism: int = LAPLACE) -> Event:
         """Return the continuous mechanism that a release with this scale is."""
+        validated_mechanism(mechanism)
         if mechanism == GAUSSIAN:
             return GaussianEvent(sigma=scale)
         if mechanism == RESPONSE:

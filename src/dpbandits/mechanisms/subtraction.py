@@ -122,8 +122,8 @@ class SubtractionTree(ContinualCounter):
         levels = height(horizon, self.base)
         params = Params(self.base // 2, scale_for(epsilon, uses=levels))
         sizes = {"levels": levels, "half": params.half}
-        super().__init__(epsilon, params, State, sizes, noise, horizon)
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=params.scale, horizon=horizon)
 
-    def nodes(self, n: int) -> Iterator[Node]:
+    def _nodes(self, n: int) -> Iterator[Node]:
         """Yield |digit| nodes per balanced digit of n."""
         return subtraction_nodes(n, self.base, self._params.scale)

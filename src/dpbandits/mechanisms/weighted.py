@@ -99,9 +99,10 @@ class WeightedHybrid(ContinualCounter):
         self.base = validated_base(base)
         params = weighted_params(epsilon, self.base)
         sizes = {"levels": height(MAX_ITEMS, self.base), "half": params.half}
-        super().__init__(epsilon, params, State, sizes, noise)
+        largest_scale = float(np.nanmax([params.total_scales, params.tree_scales]))
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest_scale)
 
-    def nodes(self, n: int) -> Iterator[Node]:
+    def _nodes(self, n: int) -> Iterator[Node]:
         """Yield the totals of the finished segments and the tree nodes of the current one."""
         finished = floor_log2(n + 1)
         for j in range(finished):

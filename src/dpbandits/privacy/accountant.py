@@ -1,7 +1,7 @@
 """compose: the smallest epsilon that any valid theorem gives for a list of releases."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
@@ -34,8 +34,11 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float = math
     >>> print(compose([0.25, 0.5], delta=0))
     (0.75, 0)-DP in one reward at any horizon, by basic composition
     """
+    if isinstance(events, Mapping):
+        raise InvalidInput("Expected events to be a list of all releases: of a mapping only the keys would count.")
     listed = [as_event(event) for event in events]
     delta = _validate.real("[0, 1)", delta=delta)
+    horizon = _validate.horizon(horizon)
     candidates = [(epsilon, delta, theorem) for theorem, epsilon in epsilons_by_theorem(listed, delta).items()]
     pure = _pure_epsilons(listed)
     if pure is not None:

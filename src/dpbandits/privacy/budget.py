@@ -49,8 +49,8 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[0, inf)", delta="[0, 1)")
-        if self.horizon != math.inf:
-            _validate.integer_fields(self, horizon="[1, inf)")
+        object.__setattr__(self, "horizon", _validate.horizon(self.horizon))
+        _validate.flag(certified=self.certified)
 
     def within(self, budget: Budget) -> bool:
         """Tell whether the guarantee is certified and costs no more than the budget."""

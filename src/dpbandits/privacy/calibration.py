@@ -9,7 +9,7 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.privacy.budget import Budget
-from dpbandits.privacy.interval import interval_epsilon, interval_guarantee, release_times
+from dpbandits.privacy.interval import MAX_RELEASES, interval_epsilon, interval_guarantee, release_times
 from dpbandits.privacy.renyi import zcdp_epsilon
 
 # Relative width of the last bracket.
@@ -17,11 +17,18 @@ TOLERANCE = 1e-4
 SMALLEST = 1e-15
 
 
+class Point(NamedTuple):
+    """A parameter that was tried, and its cost."""
+
+    x: float
+    cost: float
+
+
 def calibrate(cost: Callable[[float], float], target: float, *, start: float, upper: float = 1.0) -> float:
     """Return the largest parameter in (0, upper], within 0.01%, whose cost is at most `target`.
 
     Args:
-        cost: a positive, non-decreasing function of the parameter; infinity where nothing can be said.
+        cost: a non-decreasing function of the parameter, from 0 to infinity (where nothing can be said).
         target: the cost allowed.
         start: where to begin; near the answer is faster.
         upper: the largest parameter that makes sense.
@@ -30,33 +37,65 @@ def calibrate(cost: Callable[[float], float], target: float, *, start: float, up
     0.1
     """
     target = _validate.real("(0, inf)", target=target)
-    safe, unsafe = _bracket(cost, target, min(start, upper), upper)
+    upper = _validate.real("(0, inf)", upper=upper)
+    start = min(_validate.real("(0, inf)", start=start), upper)
+
+    def tried(x: float) -> Point:
+        return Point(x, _validate.real("[0, inf]", cost=cost(x)))
+
+    safe, unsafe = _bracket(tried, target, start, upper)
     halved = True
     while unsafe is not None and unsafe.x > safe.x * (1 + TOLERANCE):
         width = math.log(unsafe.x / safe.x)
         step = width / 2
-        if halved and math.isfinite(unsafe.cost):
+        if halved and safe.cost > 0 and math.isfinite(unsafe.cost):
             # Costs are nearly straight lines in log-log coordinates, so the chord almost hits the target. Aiming
             # slightly past it, away from the nearer end, closes the bracket from both sides. Where costs jump
             # instead, the bracket does not shrink and the next step halves it.
             chord = width * math.log(target / safe.cost) / math.log(unsafe.cost / safe.cost)
             past = TOLERANCE / 3 if chord < step else -TOLERANCE / 3
             step = min(max(chord + past, TOLERANCE / 3), width - TOLERANCE / 3)
-        x = safe.x * math.exp(step)
-        found = Point(x, cost(x))
+        found = tried(safe.x * math.exp(step))
         safe, unsafe = (found, unsafe) if found.cost <= target else (safe, found)
         halved = math.log(unsafe.x / safe.x) <= width / 2
     return safe.x
 
 
+def _bracket(tried: Callable[[float], Point], target: float, start: float, upper: float) -> tuple[Point, Point | None]:
+    """Return a point within the target and one above it; no second one if `upper` itself is within."""
+    point = tried(start)
+    if point.cost <= target:
+        safe = point
+        while safe.x < upper:
+            point = tried(min(safe.x * _stride(target, safe.cost), upper))
+            if point.cost > target:
+                return safe, point
+            safe = point
+        return safe, None
+    unsafe = point
+    while unsafe.x > SMALLEST:
+        point = tried(unsafe.x / _stride(unsafe.cost, target))
+        if point.cost <= target:
+            return point, unsafe
+        unsafe = point
+    raise InvalidInput(f"Expected target={target} to be met by some parameter of at least {SMALLEST}.")
+
+
+def _stride(more: float, less: float) -> float:
+    """Return how far to go when costs are off by more/less: past the target, if costs grow like the square root."""
+    return max(1.05 * (more / less) ** 2, 1.1) if less <= more < 2.5 * less else 8.0
+
+
 def calibrate_interval(budget: Budget, v: float = 1.1, series: str = "y", horizon: float = math.inf) -> float:
     """Return the best internal epsilon of DP-UCB-Int for a budget, by tight accounting up to `horizon`.
 
-    Without a horizon the bound for an unlimited one is used; a pure budget (delta = 0) needs a horizon.
+    Without a horizon the bound for an unlimited one is used; a pure budget (delta = 0) needs a horizon. The time
+    grows with the number of releases: seconds for a thousand, a minute for ten thousand.
 
     >>> calibrate_interval(Budget(0.1, math.exp(-10)), v=1.1, series="y", horizon=100_000)
     0.000318
     """
+    horizon = _validate.horizon(horizon)
     if math.isinf(horizon):
         if budget.delta == 0:
             raise InvalidInput("Expected delta=0.0 in (0, 1): without a horizon the schedule has no pure bound.")
@@ -69,50 +108,20 @@ def calibrate_interval(budget: Budget, v: float = 1.1, series: str = "y", horizo
     seen: dict[bytes, float] = {}  # many epsilons give the same schedule
 
     def exact_cost(epsilon: float) -> float:
+        if epsilon * horizon > MAX_RELEASES:
+            return math.inf
         times = release_times(epsilon, v, series, horizon=horizon).tobytes()
         if times not in seen:
             seen[times] = interval_guarantee(epsilon, v, series, delta=budget.delta, horizon=horizon).epsilon
         return seen[times]
 
     def quick_cost(epsilon: float) -> float:
+        if epsilon * horizon > MAX_RELEASES:
+            return math.inf
         losses = release_times(epsilon, v, series, horizon=horizon) ** (-v / 2)
         if budget.delta == 0:
             return float(np.sum(losses))
         return min(float(np.sum(losses)), zcdp_epsilon(float(np.sum(losses**2)) / 2, budget.delta))
 
-    quick = calibrate(quick_cost, budget.epsilon, start=min(1.0, 10 / _validate.integer("[1, inf)", horizon=horizon)))
+    quick = calibrate(quick_cost, budget.epsilon, start=min(1.0, 10 / horizon))
     return calibrate(exact_cost, budget.epsilon, start=quick)
-
-
-class Point(NamedTuple):
-    """A parameter that was tried, and its cost."""
-
-    x: float
-    cost: float
-
-
-def _bracket(cost: Callable[[float], float], target: float, start: float, upper: float) -> tuple[Point, Point | None]:
-    """Return a point within the target and one above it; no second one if `upper` itself is within."""
-    point = Point(start, cost(start))
-    if point.cost <= target:
-        safe = point
-        while safe.x < upper:
-            x = min(safe.x * _stride(target / safe.cost), upper)
-            point = Point(x, cost(x))
-            if point.cost > target:
-                return safe, point
-            safe = point
-        return safe, None
-    unsafe = point
-    while unsafe.x > SMALLEST:
-        x = unsafe.x / _stride(unsafe.cost / target)
-        point = Point(x, cost(x))
-        if point.cost <= target:
-            return point, unsafe
-        unsafe = point
-    raise InvalidInput(f"Expected target={target} to be met by some parameter of at least {SMALLEST}.")
-
-
-def _stride(ratio: float) -> float:
-    """Return how far to go when the cost is off by this factor: past the target if costs grow like the square root."""
-    return min(max(1.05 * ratio**2, 1.1), 8.0)

@@ -2,13 +2,16 @@
 
 An event names the mechanism, its noise and the most that one reward can move the released value. Neighbours
 differ by replacing one reward, so the sensitivity of a sum of rewards in [0, 1] is 1 (2^k on a grid of 2^k).
+Losses are kept within [1e-100, 1e100], where their squares are floats too.
 """
 
+import numbers
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from dpbandits import _validate
+from dpbandits.errors import InvalidInput
 from dpbandits.privacy.rounding import ratio_up
 
 
@@ -25,6 +28,7 @@ class LaplaceEvent:
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, scale="(0, inf)", sensitivity="(0, inf)")
+        _validate.real("[1e-100, 1e100]", **{"sensitivity/scale": self.sensitivity / self.scale})
 
     @cached_property
     def epsilon(self) -> float:
@@ -41,7 +45,8 @@ class DiscreteLaplaceEvent:
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, scale="(0, inf)")
-        _validate.integer_fields(self, sensitivity="[1, inf)")
+        _validate.integer_fields(self, sensitivity="[1, 4611686018427387904]")
+        _validate.real("[1e-100, 1e100]", **{"sensitivity/scale": self.sensitivity / self.scale})
 
     @cached_property
     def epsilon(self) -> float:
@@ -58,6 +63,7 @@ class GaussianEvent:
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, sigma="(0, inf)", sensitivity="(0, inf)")
+        _validate.real("[1e-100, 1e100]", **{"sensitivity/sigma": self.sensitivity / self.sigma})
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class DiscreteGaussianEvent:
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, sigma="(0, inf)")
-        _validate.integer_fields(self, sensitivity="[1, inf)")
+        _validate.integer_fields(self, sensitivity="[1, 4611686018427387904]")
+        _validate.real("[1e-100, 1e100]", **{"sensitivity/sigma": self.sensitivity / self.sigma})
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class RandomizedResponseEvent:
     epsilon: float
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="(0, inf)")
+        _validate.real_fields(self, epsilon="[1e-100, 1e100]")
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class PureEvent:
     epsilon: float
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="(0, inf)")
+        _validate.real_fields(self, epsilon="[1e-100, 1e100]")
 
 
 PureDPEvent: TypeAlias = LaplaceEvent | DiscreteLaplaceEvent | RandomizedResponseEvent | PureEvent
@@ -103,7 +110,14 @@ Event: TypeAlias = PureDPEvent | GaussEvent
 
 def as_event(event: Event | float) -> Event:
     """Return the event itself; a bare number is the epsilon of an arbitrary pure mechanism."""
-    return event if isinstance(event, Event) else PureEvent(event)
+    if isinstance(event, Event):
+        return event
+    if not isinstance(event, numbers.Real):
+        raise InvalidInput(
+            f"Expected event={event!r} to be a release, such as LaplaceEvent(scale), or a number, "
+            "the epsilon of any pure mechanism."
+        )
+    return PureEvent(event)
 
 
 def size(event: Event) -> float:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpbandits import _validate
-from dpbandits.privacy.budget import Budget, Guarantee
+from dpbandits.errors import InvalidInput
+from dpbandits.privacy.budget import ONE_REWARD, Budget, Guarantee
 from dpbandits.privacy.rounding import above, below, down, up
 
 
@@ -25,7 +26,7 @@ def per_reward_budget(budget: Budget, contributions: int) -> Budget:
     if m == 1:
         return budget
     epsilon = down(Fraction(budget.epsilon) / m)
-    return Budget(epsilon, below(below(budget.delta / (m * math.exp((m - 1) * epsilon)))))
+    return Budget(epsilon, below(budget.delta / m * math.exp(-(m - 1) * epsilon), margins=2))
 
 
 def per_reward_rho(rho: float, contributions: int) -> float:
@@ -37,13 +38,20 @@ def per_reward_rho(rho: float, contributions: int) -> float:
 def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
     """Return what a guarantee for one reward is worth to a person who gives m of them."""
     m = _validate.integer("[1, inf)", contributions=contributions)
+    if guarantee.unit != ONE_REWARD:
+        raise InvalidInput(f"Expected the guarantee's unit={guarantee.unit!r} to be {ONE_REWARD!r}.")
     if m == 1:
         return guarantee
-    growth = math.exp((m - 1) * guarantee.epsilon) if guarantee.delta > 0 else 1.0
+    log_growth = math.log(m) + (m - 1) * guarantee.epsilon
+    if guarantee.delta > 0 and log_growth + math.log(guarantee.delta) >= 0:
+        raise InvalidInput(
+            f"Expected contributions={m} small enough to keep delta below 1: "
+            f"delta={guarantee.delta} for one reward grows by a factor of e^{log_growth:.3g}."
+        )
     return replace(
         guarantee,
         epsilon=up(Fraction(guarantee.epsilon) * m),
-        delta=above(guarantee.delta * m * growth),
+        delta=above(guarantee.delta * math.exp(log_growth)) if guarantee.delta > 0 else 0.0,
         unit=f"up to {m} rewards of one person",
         theorem=f"{guarantee.theorem}, group privacy",
     )

@@ -20,7 +20,11 @@ from dpbandits.privacy.renyi import zcdp_epsilon
 from dpbandits.privacy.rounding import above, below
 
 SERIES = ("y", "x", "constant")
+MAX_HORIZON = 1_000_000_000
 MAX_RELEASES = 10_000_000
+# Up to so many releases are composed one by one; more would take minutes for a few per cent.
+MAX_COMPOSED = 100_000
+_LARGEST_BLOCK = 2**20
 # Where the bound for an unlimited horizon changes from the exact sum to the tail of the zeta function.
 _EXACT_UP_TO = 100_000
 
@@ -36,8 +40,9 @@ def interval_epsilon(budget: Budget, v: float = 1.1) -> float:
     v = _validated_v(v)
     delta = _validate.real("(0, 1)", delta=budget.delta)
     log_term, eight_zeta = -math.log(delta), 8 * _zeta(v)
-    root = math.sqrt((log_term + 4 * budget.epsilon) / eight_zeta) - math.sqrt(log_term / eight_zeta)
-    return min(1.0, below(root**2))
+    # √(a + b) - √a = b / (√(a + b) + √a), which does not cancel for small budgets.
+    root = 4 * budget.epsilon / (math.sqrt(log_term + 4 * budget.epsilon) + math.sqrt(log_term))
+    return min(1.0, below(root * root / eight_zeta, margins=4))
 
 
 def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> NDArray[np.int64]:
@@ -52,8 +57,8 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
     series = _validate.one_of(SERIES, series=series)
-    horizon = _validate.integer("[1, inf)", horizon=horizon)
-    longest = math.ceil(1 / epsilon)  # Lemma B.1: no interval is longer
+    horizon = _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
+    longest = math.ceil(min(1 / epsilon, horizon + 1))  # Lemma B.1: no interval is longer
     if horizon / longest > MAX_RELEASES:
         raise InvalidInput(
             f"Expected horizon={horizon} to give at most {MAX_RELEASES} releases, one per {longest} pulls."
@@ -62,20 +67,29 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
         return np.arange(longest, horizon + 1, longest, dtype=np.int64)
     p = v if series == "y" else v / 2
     times = []
-    last = 0
-    while last < horizon:
-        i = np.arange(last + 1, last + longest + 1, dtype=np.float64)
+    first, collected = 1, 0.0  # where the search goes on, and the sum collected since the last release
+    block = min(longest, _LARGEST_BLOCK)
+    while first <= horizon:
+        i = np.arange(first, min(first + block, horizon + 1), dtype=np.float64)
         powers = i**-p
+        sums = collected + np.cumsum(powers)
         # The left side grows with w and the right side falls: the first success is found by counting failures.
-        failures = int(np.count_nonzero(np.cumsum(powers) * epsilon < powers))
-        last += min(failures + 1, longest)
-        times.append(last)
-    return np.array([time for time in times if time <= horizon], dtype=np.int64)
+        failures = int(np.count_nonzero(sums * epsilon < powers))
+        if failures < len(i):
+            times.append(first + failures)
+            first, collected = first + failures + 1, 0.0
+        else:
+            first, collected = first + len(i), float(sums[-1])
+    return np.array(times, dtype=np.int64)
 
 
 def interval_events(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> list[LaplaceEvent]:
     """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k."""
-    times = release_times(epsilon, v, series, horizon=horizon)
+    return events_at(release_times(epsilon, v, series, horizon=horizon), v)
+
+
+def events_at(times: NDArray[np.int64], v: float) -> list[LaplaceEvent]:
+    """Return the releases at the given counts."""
     return [LaplaceEvent(scale=float(n) ** (v / 2)) for n in times]
 
 
@@ -112,14 +126,21 @@ def interval_guarantee(
 ) -> Guarantee:
     """Return the tightest guarantee known for the schedule, up to a declared horizon or for ever.
 
-    A finite horizon is accounted release by release (`compose`). Without one, the squares of all losses
-    add up to at most S (see `squared_loss_bound`), and a sequence of pure releases with Σ ε² <= S is S/2-zCDP.
+    A finite horizon is accounted release by release (`compose`). Without one, or with more than 10^5 releases, the
+    squares of all losses add up to at most S (see `squared_loss_bound`), and pure releases with Σ ε² <= S are
+    together S/2-zCDP.
     """
-    if math.isfinite(horizon):
-        return compose(interval_events(epsilon, v, series, horizon=horizon), delta, horizon)
+    horizon = _validate.horizon(horizon)
+    if math.isinf(horizon):
+        squares = squared_loss_bound(epsilon, v, series)
+    else:
+        times = release_times(epsilon, v, series, horizon=horizon)
+        if len(times) <= MAX_COMPOSED or delta == 0:
+            return compose(events_at(times, v), delta, horizon)
+        squares = float(np.sum(times.astype(np.float64) ** -v))
     delta = _validate.real("(0, 1)", delta=delta)
-    squares = squared_loss_bound(epsilon, v, series)
-    return Guarantee(epsilon=zcdp_epsilon(above(squares / 2), delta), delta=delta, theorem=ZCDP)
+    bound = zcdp_epsilon(above(squares / 2), delta)
+    return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP)
 
 
 def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> float:

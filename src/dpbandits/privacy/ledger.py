@@ -18,6 +18,7 @@ dpbandits.errors.LedgerError: Row 1 was changed: its hash does not fit its colum
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,11 +56,14 @@ class Ledger:
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
+        self._lock = threading.Lock()
 
     def append(self, content: Mapping[str, Any]) -> Row:
         """Add a row and return it. The content must be plain JSON: text, finite numbers, booleans, None, lists."""
-        row = _chained(len(self._rows), self.head[1], canonical_json(content))
-        self._rows.append(row)
+        content_json = canonical_json(content)
+        with self._lock:
+            row = _chained(len(self._rows), self.head[1], content_json)
+            self._rows.append(row)
         return row
 
     @property
@@ -103,8 +107,14 @@ def verify(text: str, head: Head | None = None) -> Head:
 
 def canonical_json(content: Mapping[str, Any]) -> str:
     """Return the one JSON text that the hashes are taken over."""
-    _check_plain(content)
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if not isinstance(content, Mapping):
+        raise InvalidInput(f"Expected {content!r} to be a mapping.")
+    plain = dict(content)
+    try:
+        _check_plain(plain)
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        raise InvalidInput("Expected the content to be nested less deeply.") from None
 
 
 def _chained(number: int, previous: str, content_json: str) -> Row:
@@ -119,13 +129,13 @@ def _verified_rows(text: str) -> Iterator[Row]:
             columns = json.loads(line, object_pairs_hook=_unique)
             expected = _chained(columns["number"], columns["previous"], canonical_json(columns["content"]))
             complete = columns.keys() == {"content", "hash", "number", "previous"}
-        except (ValueError, KeyError, TypeError) as problem:
-            raise LedgerError(f"Row {number} cannot be read as a row of a ledger: {problem}") from None
+        except (ValueError, KeyError, TypeError, RecursionError) as problem:
+            raise LedgerError(f"Row {number} cannot be read as a row of a ledger: {problem!r}") from None
         if not complete:
             raise LedgerError(f"Row {number} has other columns than content, hash, number and previous.")
         if columns["hash"] != expected.hash:
             raise LedgerError(f"Row {number} was changed: its hash does not fit its columns.")
-        if (expected.number, expected.previous) != (number, previous):
+        if type(expected.number) is not int or (expected.number, expected.previous) != (number, previous):
             raise LedgerError(f"Row {number} does not follow the row before: a row was removed, added or moved.")
         previous = expected.hash
         yield expected
@@ -133,7 +143,10 @@ def _verified_rows(text: str) -> Iterator[Row]:
 
 def _check_head(found: Head, expected: Head | None) -> None:
     if expected is not None and found != tuple(expected):
-        raise LedgerError(f"The ledger ends at row {found[0]}, not at the expected head, row {expected[0]}.")
+        raise LedgerError(
+            f"The ledger ends at row {found[0]} with hash {found[1]}, "
+            f"not at the expected head, row {expected[0]} with hash {expected[1]}."
+        )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -147,7 +160,7 @@ def _check_plain(value: object) -> None:
     """Refuse what JSON would change on the way: tuples, numpy numbers, other keys than text, NaN."""
     if type(value) in (str, int, bool, type(None)) or (type(value) is float and abs(value) < float("inf")):
         return
-    if isinstance(value, Mapping) and all(type(key) is str for key in value):
+    if type(value) is dict and all(type(key) is str for key in value):
         for part in value.values():
             _check_plain(part)
     elif type(value) is list:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dpbandits import _validate
+
 # 2^-40: eight thousand units in the last place, and still invisible in any printed figure.
 MARGIN = 2.0**-40
 # Well above the subnormal numbers, whose relative error is not small.
@@ -35,9 +37,12 @@ def above(computed: float) -> float:
     return max(computed, _SMALLEST_EXACT) * (1 + MARGIN) if computed > 0 else 0.0
 
 
-def below(computed: float) -> float:
-    """Return a value safely below the exact result of a formula that gave `computed` >= 0."""
-    return computed * (1 - MARGIN) if computed > _SMALLEST_EXACT else 0.0
+def below(computed: float, margins: int = 1) -> float:
+    """Return a value safely below the exact result of a formula that gave `computed` >= 0.
+
+    Several margins make room for what a later `above` will add again.
+    """
+    return computed * (1 - margins * MARGIN) if computed > _SMALLEST_EXACT else 0.0
 
 
 def ratio_up(numerator: float, denominator: float) -> float:
@@ -63,4 +68,5 @@ def scale_for(epsilon: float, uses: int = 1) -> float:
     >>> scale_for(0.1), scale_for(0.5, uses=3)
     (10.0, 6.0)
     """
-    return ratio_up(uses, epsilon)
+    epsilon = _validate.real("(0, inf)", epsilon=epsilon)
+    return ratio_up(_validate.integer("[1, inf)", uses=uses), epsilon)
