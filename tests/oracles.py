@@ -88,3 +88,9 @@ def release_times_naive(epsilon: float, v: float, series: str, horizon: int) -> 
 
 def exact_sum(values: Sequence[float]) -> Fraction:
     return sum(map(Fraction, values), Fraction(0))
+
+
+def first_release_naive(epsilon: float, p: float, up_to: int) -> int:
+    """W_1 of Lemma B.1 with exponent p, from one long cumulative sum."""
+    i = np.arange(1, up_to + 1, dtype=np.longdouble)
+    return int(np.argmax(np.cumsum(i**-p) * epsilon >= i**-p)) + 1

@@ -23,6 +23,16 @@ def test_live_counters_never_load_numba() -> None:
     assert printed.strip() == "False"
 
 
+def test_simulation_needs_neither_opendp_nor_dp_accounting() -> None:
+    code = (
+        "import sys, dpbandits.simulation.compiled as c, dpbandits.mechanisms as m;"
+        "m.Hybrid(1.0, noise=m.SeededNoise(1)).insert(1.0);"
+        "print([x for x in ('opendp', 'dp_accounting') if x in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "[]"
+
+
 def test_exports_are_what_they_say() -> None:
     for module in (dpbandits, mechanisms, privacy):
         assert all(hasattr(module, name) for name in module.__all__)

@@ -25,6 +25,9 @@ class GenericFunction(Protocol[Result_co]):
     def registry(self) -> Mapping[Any, Callable[..., Any]]:
         """The implementations by type."""
 
+    def dispatch(self, cls: type) -> Callable[..., Any]:
+        """Return the implementation for a type, or the fallback that is registered for `object`."""
+
     def register(self, cls: type) -> Callable[[Function], Function]:
         """Return a decorator that makes a function the implementation for `cls`."""
 

@@ -1,6 +1,10 @@
 """Every counter: privacy by enumeration, noise by symbols, error by formula, behaviour at the edges."""
 
+import copy
 import math
+import pickle
+import sys
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
@@ -16,11 +20,19 @@ from dpbandits.mechanisms import (
     Hybrid,
     Logarithmic,
     NoiseSource,
+    RecordingNoise,
     SecureNoise,
     SeededNoise,
     SubtractionTree,
     WeightedHybrid,
+    chan_bound,
+    chernoff_bound,
+    insert,
+    release,
+    reserve,
 )
+from dpbandits.mechanisms.state import allocate, fields_of
+from dpbandits.privacy import Event, Ledger
 
 HORIZON = 4096
 Make = Callable[[float, NoiseSource], ContinualCounter]
@@ -178,7 +190,164 @@ def test_chernoff_is_the_tightest_bound_and_holds(make: Make) -> None:
     assert p_value(float(np.median(errors))) < 1e-6
 
 
+def test_rounding_to_the_grid_is_bounded_apart() -> None:
+    counter = Hybrid(1.0, noise=SecureNoise(grid_bits=3))
+    assert counter.rounding_bound(100) == 100 / 16
+    assert Hybrid(1.0, noise=SeededNoise(0)).rounding_bound(100) == 0.0
+
+
+@pytest.mark.parametrize("n", [8, 8.0, np.int32(8), np.int64(8)])
+def test_any_whole_number_will_do(make: Make, n: int) -> None:
+    counter = make(1.0, SeededNoise(0))
+    assert counter.error_bound(n, 0.05) == counter.error_bound(8, 0.05)
+    assert list(counter.nodes(n)) == list(counter.nodes(8))
+    for bad in (0, -1, 1.5, math.nan, 2**62):
+        with pytest.raises(InvalidInput, match="Expected n="):
+            counter.nodes(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scales", [{math.inf: 1}, {math.nan: 1}, {-1.0: 1}, {1.0: -5}, {1.0: 0}])
+def test_bounds_of_impossible_noise_are_refused(scales: dict[float, int]) -> None:
+    for bound in (chernoff_bound, chan_bound):
+        with pytest.raises(InvalidInput, match=r"Expected (scale|count)="):
+            bound(scales, 0.05)
+
+
+@pytest.mark.parametrize("log_base", [1.0, 0.5, math.nan])
+def test_bad_log_base(log_base: float) -> None:
+    with pytest.raises(InvalidInput, match="Expected log_base="):
+        Hybrid(1.0).paper_error_bound(5, 0.05, log_base)
+
+
 # ---- behaviour
+
+
+def test_banks_keep_their_arms_apart(make: Make) -> None:
+    """Three arms, played in turns and unevenly, are three counters."""
+    one = make(1.0, SeededNoise(0))
+    sizes = {axis: size for name, field in fields_of(type(one._state)).items()
+             for axis, size in zip(field.axes, getattr(one._state, name).shape, strict=True)}  # fmt: skip
+    bank = allocate(type(one._state), {**sizes, "arms": 3}, np.float64)
+    noises = [SeededNoise(arm) for arm in range(3)]
+    counters = [make(1.0, SeededNoise(arm)) for arm in range(3)]
+    rewards = np.random.default_rng(8).random(600)
+    for i, reward in enumerate(rewards):
+        arm = (i * i + i // 7) % 3
+        insert(one._params, bank, arm, float(reward), noises[arm])
+        assert bank.sums[arm] == counters[arm].insert(float(reward))
+    assert bank.counts.tolist() == [counter.count for counter in counters]
+    assert min(bank.counts) > 50
+
+
+class FailingNoise:
+    """A noise source that works so many times and then breaks."""
+
+    def __init__(self, works: int) -> None:
+        self.works = works
+        self.source = SeededNoise(2)
+        self.secret_dtype, self.capacity, self.largest_scale = np.float64, 10**9, 1e150
+        self.rounding, self.is_exact = 0.0, False
+
+    def encode(self, reward: float) -> float:
+        return reward
+
+    def event(self, scale: float, mechanism: int = 0) -> Event:
+        return self.source.event(scale, mechanism)
+
+    def use(self) -> None:
+        if self.works == 0:
+            raise OSError("disk full")
+        self.works -= 1
+
+
+@release.register(FailingNoise)
+def _release(noise: FailingNoise, secret: float, scale: float, mechanism: int = 0) -> float:
+    noise.use()
+    return release(noise.source, secret, scale, mechanism)
+
+
+@reserve.register(FailingNoise)
+def _reserve(noise: FailingNoise, scale: float, mechanism: int = 0) -> float:
+    noise.use()
+    return float(reserve(noise.source, scale, mechanism))
+
+
+def test_a_failed_release_changes_nothing(make: Make) -> None:
+    for works in range(9):
+        noise = FailingNoise(works)
+        counter = make(1.0, noise)
+        before = [array.copy() for array in counter._state]
+        with pytest.raises(OSError, match="disk full"):  # noqa: PT012  (how long it takes differs)
+            for _ in range(400):
+                before = [array.copy() for array in counter._state]
+                counter.insert(1.0)
+        assert all(np.array_equal(a, b) for a, b in zip(before, counter._state, strict=True))
+
+
+def test_threads_do_not_release_a_node_twice(make: Make) -> None:
+    counter = make(1.0, SecureNoise())
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=lambda: [counter.insert(1.0) for _ in range(50)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert counter.count == 200
+
+
+def test_a_counter_cannot_be_copied(make: Make) -> None:
+    counter = make(1.0, SecureNoise())
+    for action in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="the copy would reuse its noise"):
+            action(counter)
+    with pytest.raises(AttributeError):
+        counter.epsilon = 0.001  # type: ignore[misc]
+
+
+def test_a_counter_stays_in_its_process(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = make(1.0, SecureNoise())
+    first = counter.insert(1.0)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(RuntimeError, match="belongs to the process that made it"):
+        counter.insert(1.0)
+    assert (counter.sum, counter.count) == (first, 1)
+
+
+def test_only_exact_noise_is_certified(make: Make) -> None:
+    assert make(1.0, SecureNoise()).guarantee.certified
+    assert make(1.0, RecordingNoise(SecureNoise(), Ledger())).guarantee.certified
+    assert not make(1.0, SeededNoise(1)).guarantee.certified
+
+
+def test_epsilons_too_small_for_the_grid_are_refused_at_once(make: Make) -> None:
+    with pytest.raises(InvalidInput, match=r"Expected epsilon=1e-14 in \[.*, inf\): less needs more noise"):
+        make(1e-14, SecureNoise())
+    with pytest.raises(InvalidInput, match=r"Expected epsilon="):
+        make(1e-310, SeededNoise(0))
+    with pytest.raises(InvalidInput, match=r"Expected epsilon=1e-06 in"):
+        Hybrid(1e-6, noise=SecureNoise(grid_bits=30))
+
+
+def test_sums_stay_within_64_bits(make: Make) -> None:
+    counter = make(1.0, SecureNoise(grid_bits=30))
+    counter._state.counts[0] = 2**31
+    with pytest.raises(InvalidInput, match=r"Expected item=2147483649 in \[1, "):
+        counter.insert(1.0)
+
+
+@pytest.mark.parametrize("noise", [7, "secure", SecureNoise])
+def test_things_that_are_no_noise_source(make: Make, noise: NoiseSource) -> None:
+    with pytest.raises(TypeError, match="to be a noise source"):
+        make(1.0, noise)
+
+
+def test_split_is_a_flag() -> None:
+    with pytest.raises(InvalidInput, match="Expected split='no' to be True or False"):
+        Hybrid(1.0, split="no")  # type: ignore[arg-type]
 
 
 def test_reading_draws_nothing(make: Make) -> None:

@@ -7,9 +7,13 @@ false alarms. Wrong scales must be rejected at the same level, so the tests have
 import math
 import multiprocessing
 from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -168,10 +172,71 @@ def test_events_say_what_is_done() -> None:
     assert secure.event(2.0, RESPONSE) == RandomizedResponseEvent(0.5)
 
 
-@pytest.mark.parametrize("scale", [-1.0, math.nan, math.inf, 1e30])
+@pytest.mark.parametrize("scale", [0.0, 0, False, -1.0, math.nan, math.inf, 1e30, "1.0"])
 def test_secure_noise_refuses_scales_it_cannot_honour(scale: float) -> None:
-    with pytest.raises(InvalidInput, match=r"Expected scale=.* in \(0, "):
-        release(SecureNoise(), 0, scale)
+    noise = SecureNoise()
+    release(noise, 0, 1.0)
+    for mechanism in (LAPLACE, GAUSSIAN, RESPONSE):
+        with pytest.raises(InvalidInput, match=r"Expected scale=.* in \(0, "):
+            release(noise, 4096, scale, mechanism)
+        with pytest.raises(InvalidInput, match=r"Expected (scale|mechanism)="):
+            reserve(noise, scale, mechanism)
+
+
+def test_secrets_are_integers_and_mechanisms_are_known() -> None:
+    noise = SecureNoise()
+    for secret in (0.7, "5", None, np.float64(3.0)):
+        with pytest.raises(TypeError, match="integer in grid steps"):
+            release(noise, secret, 1.0)
+    for call in (lambda: release(noise, 1, 1.0, 7), lambda: noise.event(1.0, 7), lambda: SeededNoise(1).event(1.0, 7)):
+        with pytest.raises(InvalidInput, match="Expected mechanism=7"):
+            call()
+    with pytest.raises(InvalidInput, match="it adds no noise"):
+        reserve(noise, 1.0, RESPONSE)
+
+
+@given(st.floats(0, 1), st.integers(0, 30))
+def test_encoding_keeps_the_sensitivity(reward: float, grid_bits: int) -> None:
+    noise = SecureNoise(grid_bits)
+    steps = noise.encode(reward)
+    assert 0 <= steps <= 2**grid_bits
+    assert abs(Fraction(steps) - Fraction(reward) * 2**grid_bits) <= Fraction(1, 2)
+
+
+@pytest.mark.parametrize("grid_bits", [0, 1])
+def test_response_on_coarse_grids(grid_bits: int) -> None:
+    noise = SecureNoise(grid_bits)
+    ones = [sum(release(noise, noise.encode(reward), 0.2, RESPONSE) for _ in range(500)) for reward in (0.0, 1.0)]
+    assert ones[0] < 50 < 450 < ones[1]  # e^5/(1 + e^5) = 0.9933 keeps; false alarm below 1e-30
+
+
+def test_scales_are_stepped_up_until_the_map_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Measurement:
+        def __init__(self, scale: float) -> None:
+            self.scale = scale
+
+        def map(self, distance: int) -> float:
+            return distance / self.scale * (1 + 2e-16 if self.scale < 8192.000000000005 else 1)
+
+        def __rrshift__(self, other: object) -> "Measurement":
+            return self
+
+    class OpenDP:
+        m = SimpleNamespace(then_laplace=lambda scale: Measurement(scale))
+        atom_domain = absolute_distance = staticmethod(lambda T: 0)
+
+    monkeypatch.setattr("dpbandits.mechanisms.secure._opendp", OpenDP)
+    monkeypatch.setattr("dpbandits.mechanisms.secure._integers", lambda: 0)
+    event = SecureNoise().event(2.0)
+    assert isinstance(event, DiscreteLaplaceEvent)
+    assert 8192.0 < event.scale < 8192.00000000001
+
+
+def test_mechanisms_are_not_kept_for_ever() -> None:
+    noise = SecureNoise()
+    for scale in range(1, 1200):
+        noise.event(float(scale))
+    assert len(noise._mechanisms) <= 1000
 
 
 @pytest.mark.parametrize("reward", [-0.01, 1.01, math.nan])
@@ -238,8 +303,11 @@ def test_recorder_writes_every_release_and_no_secret(source: Callable[[], Seeded
     carried = noise.encode(0.0) + reserve(noise, 3.0)
     values += [release(noise, carried, CARRIED), release(noise, noise.encode(1.0), 0.5, RESPONSE)]
     rows = [row.content for row in noise.ledger]
+    reserved = rows.pop(2)
     assert [row["value"] for row in rows] == values
     assert [row["arm"] for row in rows] == [1, 1, 2, 2]
+    assert reserved["reserved"] is True
+    assert "value" not in reserved
     discrete = "discrete " if isinstance(noise.source, SecureNoise) else ""
     assert [row["mechanism"] for row in rows] == [
         f"{discrete}laplace",
@@ -259,6 +327,27 @@ def test_recorder_writes_before_it_answers() -> None:
 
     with pytest.raises(OSError, match="disk full"):
         release(RecordingNoise(SeededNoise(0), Full()), 1.0, 1.0)
+
+
+def test_recorder_refuses_rows_before_it_draws() -> None:
+    drawn: list[float] = []
+
+    class Watched(SeededNoise):
+        pass
+
+    @release.register(Watched)
+    def _watched(noise: Watched, secret: float, scale: float, mechanism: int = 0) -> float:
+        drawn.append(scale)
+        return secret
+
+    for context in ({"arm": np.int64(3)}, {"value": 1}, {"scale": 1.0}):
+        noise = RecordingNoise(Watched(1), Ledger(), context)
+        with pytest.raises(InvalidInput, match="Expected"):
+            release(noise, 1.0, 1.0)
+        assert len(noise.ledger) == 0
+    assert drawn == []
+    with pytest.raises(TypeError, match="to be a Ledger"):
+        RecordingNoise(SeededNoise(1), None)  # type: ignore[arg-type]
 
 
 def test_unknown_noise_sources_are_refused() -> None:

@@ -27,20 +27,20 @@ def test_guarantee() -> None:
     assert claimed.horizon == 100_000
     assert str(claimed) == "(1, 0)-DP in one reward up to n = 100000, only claimed, by the paper"
     assert not claimed.within(Budget(2.0))
-    certified = Guarantee(epsilon=1.0, delta=1e-6, theorem="t")
+    certified = Guarantee(epsilon=1.0, delta=1e-6, theorem="t", certified=True)
     assert certified.within(Budget(1.0, 1e-6))
     assert not certified.within(Budget(1.0, 1e-7))
     assert not certified.within(Budget(0.9, 1e-6))
     assert certified.to_dict()["horizon"] is None
     with pytest.raises(InvalidInput, match="Expected horizon="):
-        Guarantee(epsilon=1.0, horizon=0, theorem="t")
+        Guarantee(epsilon=1.0, horizon=0, theorem="t", certified=True)
 
 
 @given(st.floats(1e-3, 10), st.floats(0, 0.01), st.integers(1, 20))
 def test_group_privacy_round_trip(epsilon: float, delta: float, m: int) -> None:
     budget = Budget(epsilon, delta)
     per_reward = per_reward_budget(budget, m)
-    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta, theorem="t"), m)
+    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta, theorem="t", certified=True), m)
     assert whole.within(budget)
     assert whole.epsilon == pytest.approx(epsilon)
     assert whole.delta == pytest.approx(delta, rel=1e-9, abs=1e-270)
@@ -52,10 +52,31 @@ def test_group_privacy_formula() -> None:
     assert per_reward.delta == pytest.approx(1e-6 / (3 * math.exp(2 / 3)))
     assert per_reward_budget(Budget(1.0, 1e-6), 1) == Budget(1.0, 1e-6)
     assert per_reward_rho(0.9, 3) == pytest.approx(0.1)
-    assert group_guarantee(Guarantee(0.5, theorem="t"), 4).unit == "up to 4 rewards of one person"
+    assert group_guarantee(Guarantee(0.5, theorem="t", certified=True), 4).unit == "up to 4 rewards of one person"
     for bad in (0, -1, 1.5, math.nan, "2"):
         with pytest.raises(InvalidInput, match=r"Expected contributions=.* \[1, inf\)"):
             per_reward_budget(Budget(1.0), bad)  # type: ignore[arg-type]
+
+
+def test_group_privacy_at_the_edges() -> None:
+    assert per_reward_budget(Budget(2000.0, 1e-6), 2).delta == 0.0  # e^-1000 of it is below every float
+    one = Guarantee(1.0, 1e-6, theorem="t", certified=True)
+    with pytest.raises(InvalidInput, match="Expected contributions=20 small enough to keep delta below 1"):
+        group_guarantee(one, 20)
+    with pytest.raises(InvalidInput, match="Expected contributions=1000000 small enough"):
+        group_guarantee(one, 10**6)
+    with pytest.raises(InvalidInput, match="unit='up to 2 rewards of one person' to be 'one reward'"):
+        group_guarantee(group_guarantee(one, 2), 2)
+    with pytest.raises(InvalidInput, match="Expected certified='no' to be True or False"):
+        Guarantee(1.0, theorem="t", certified="no")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="a number of thousands of digits"):
+        Budget(10**5000)
+
+
+@pytest.mark.parametrize(("epsilon", "uses"), [(0, 1), (-1, 1), (math.inf, 1), (math.nan, 1), (1.0, 0), (1.0, "3")])
+def test_bad_scales(epsilon: float, uses: int) -> None:
+    with pytest.raises(InvalidInput, match=r"Expected (epsilon|uses)="):
+        scale_for(epsilon, uses)
 
 
 @given(st.floats(1e-9, 1e6), st.integers(1, 100))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 
 import oracles
 from dpbandits.errors import InvalidInput
@@ -150,6 +151,51 @@ def test_merging_many_distinct_events_is_safe_and_close(monkeypatch: pytest.Monk
     assert exact < merged < exact * 1.02
 
 
+@pytest.mark.parametrize("releases", [10_000, 100_000])
+@pytest.mark.parametrize("delta", [1e-13, 1e-12, 1e-9, 1e-6])
+def test_repeated_gaussians_stay_above_the_truth(releases: int, delta: float) -> None:
+    """Floating-point error grows with the number of releases; what is set aside for it must grow too."""
+    from dp_accounting import gaussian_mechanism
+
+    found = compose([GaussianEvent(sigma=math.sqrt(releases) / 3)] * releases, delta).epsilon
+    assert found >= gaussian_mechanism.get_epsilon_gaussian(1 / 3, delta)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-11, 1e-10])
+def test_small_deltas_against_enumeration(delta: float) -> None:
+    epsilons = [0.11, 0.23, 0.31, 0.17] * 3
+    found = compose(epsilons, delta).epsilon
+    assert oracles.response_delta_by_enumeration(epsilons, found) <= delta
+
+
+def test_merging_keeps_families_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counting a bare epsilon as Laplace noise of nearly the same size would be too little."""
+    bare: list[Event] = [PureEvent(0.1 + 1e-6 * i) for i in range(20)]
+    laplace: list[Event] = [LaplaceEvent(1 / (0.1 + 1e-6 * i + 1e-7)) for i in range(20)]
+    exact = pld_epsilon(bare + laplace, 1e-5)
+    monkeypatch.setattr(pld_module, "_MAX_DISTINCT", 5)
+    monkeypatch.setattr(pld_module, "_BANDS", 1)
+    assert pld_epsilon(bare + laplace, 1e-5) >= exact * (1 - 1e-6)
+
+
+def test_merging_events_of_equal_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pld_module, "_MAX_DISTINCT", 5)
+    events: list[Event] = [LaplaceEvent(10.0 * n, float(n)) for n in range(1, 20)]
+    assert pld_epsilon(events, 1e-5) == pytest.approx(pld_epsilon([LaplaceEvent(10.0)] * 19, 1e-5), rel=1e-3)
+
+
+def test_extreme_events_are_counted_by_closed_forms() -> None:
+    assert compose([1e99], 1e-6).epsilon <= 1e99
+    assert compose([1e-99], 1e-300).epsilon == 1e-99
+    assert compose([GaussianEvent(1e-40)], 1e-6).epsilon > 1e79
+    assert 0 < compose([GaussianEvent(1e90)], 1e-200).epsilon < 1e-4
+    for bad in (1e-101, 1e101):
+        with pytest.raises(InvalidInput, match=r"in \[1e-100, 1e100\]"):
+            PureEvent(bad)
+        with pytest.raises(InvalidInput, match=r"Expected sensitivity/scale=.* in \[1e-100, 1e100\]"):
+            LaplaceEvent(1 / bad)
+
+
 # ---- profiles
 
 
@@ -230,6 +276,25 @@ def test_renyi_curves_against_dp_accounting() -> None:
         assert renyi_curve(ours)[200:1400:40] == pytest.approx(accountant._rdp, rel=1e-6)
 
 
+def test_discrete_laplace_has_the_renyi_curve_of_the_worst_mechanism() -> None:
+    """At sensitivity 1 its two neighbours differ like randomised response; the Laplace curve would be too low."""
+    assert renyi_curve(DiscreteLaplaceEvent(2.0, 1)) == pytest.approx(renyi_curve(PureEvent(0.5)))
+    assert np.all(renyi_curve(LaplaceEvent(2.0)) < renyi_curve(PureEvent(0.5)))
+
+
+@given(st.floats(1e-12, 10), st.floats(1e-15, 0.5))
+def test_zcdp_conversion_rounds_up(rho: float, delta: float) -> None:
+    """Against 40 digits, at the best of the orders and its neighbours."""
+    rough = rho * ORDERS - np.log1p(1 / (ORDERS - 1)) - np.log(ORDERS * delta) / (ORDERS - 1)
+    best = int(np.argmin(rough))
+    with mp.workdps(40):
+        exact = min(
+            mp.mpf(a) * rho - mp.log1p(1 / (mp.mpf(a) - 1)) - mp.log(mp.mpf(a) * delta) / (mp.mpf(a) - 1)
+            for a in ORDERS[max(best - 1, 0) : best + 2]
+        )
+        assert max(exact, 0) <= zcdp_epsilon(rho, delta) <= max(exact, 0) * (1 + 1e-9) + 1e-12
+
+
 def test_zcdp_conversion() -> None:
     rho, delta = 0.02, 1e-6
     simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # Bun & Steinke, Prop. 1.3
@@ -262,6 +327,11 @@ def test_bad_events(epsilon: float) -> None:
 def test_gaussian_noise_needs_a_delta() -> None:
     with pytest.raises(InvalidInput, match=r"Expected delta=0\.0 in \(0, 1\)"):
         compose([GaussianEvent(1.0)], 0)
+
+
+def test_mappings_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="of a mapping only the keys would count"):
+        compose({LaplaceEvent(1.0): 100}, 0)
 
 
 def test_no_events_cost_nothing() -> None:

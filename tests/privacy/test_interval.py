@@ -18,6 +18,7 @@ from dpbandits.privacy import (
     release_times,
     squared_loss_bound,
 )
+from dpbandits.privacy.events import size
 
 DELTA = math.exp(-10)
 ONE, TENTH = Budget(1.0, DELTA), Budget(0.1, DELTA)
@@ -72,7 +73,7 @@ def test_what_corollary_3_2_really_spends() -> None:
         found = interval_guarantee(epsilon, 1.1, "y", delta=DELTA, horizon=100_000).epsilon
         assert found == pytest.approx(reference, abs=0.001)
         if budget is ONE:  # the other has only seven releases, too few for the oracle
-            losses = [event.epsilon for event in interval_events(epsilon, 1.1, "y", horizon=100_000)]
+            losses = [size(event) for event in interval_events(epsilon, 1.1, "y", horizon=100_000)]
             log_mgfs, squares = [oracles.laplace_log_mgf(e) for e in losses], sum(e * e for e in losses)
             assert oracles.true_delta(log_mgfs, squares, found) <= DELTA
             assert oracles.true_delta(log_mgfs, squares, found - 0.001) > DELTA
@@ -101,10 +102,93 @@ def test_without_a_horizon(series: str) -> None:
     assert interval_guarantee(best, 1.1, series, delta=DELTA).within(ONE)
 
 
+def test_endless_bound_of_corollary_3_2() -> None:
+    """S/2-zCDP with S = Σ W_k^-v: 0.7347, by hand from S = 0.04177 and the conversion of Canonne et al."""
+    epsilon = interval_epsilon(ONE, 1.1)
+    assert squared_loss_bound(epsilon, 1.1, "y") == pytest.approx(0.04177, abs=1e-4)
+    assert interval_guarantee(epsilon, 1.1, "y", delta=DELTA).epsilon == pytest.approx(0.7347, abs=2e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.004])
+def test_endless_bound_leaves_room_for_the_tail(epsilon: float) -> None:
+    """From a million on, the y-series spends almost all of ε ζ(v, n): a bound with half the tail would be false."""
+    from scipy.special import zeta
+
+    times = release_times(epsilon, 1.1, "y", horizon=1_000_000).astype(float)
+    rest = epsilon * float(zeta(1.1, 1_000_001))
+    assert squared_loss_bound(epsilon, 1.1, "y") > float(np.sum(times**-1.1)) + 0.7 * rest
+
+
+def test_guarantees_say_how_far_they_reach() -> None:
+    assert interval_guarantee(0.01, delta=1e-6, horizon=1000).horizon == 1000
+    assert interval_guarantee(0.01, delta=0, horizon=1000).horizon == 1000
+    assert interval_guarantee(0.5, delta=1e-6, horizon=300_000).horizon == 300_000
+    assert published_interval_guarantee(0.01, delta=1e-6, horizon=1000).horizon == 1000
+    assert math.isinf(interval_guarantee(0.01, delta=1e-6).horizon)
+
+
+def test_too_many_releases_to_compose_are_bounded_by_zcdp() -> None:
+    long = interval_guarantee(0.5, delta=1e-6, horizon=300_000)
+    assert long.theorem.startswith("zero-concentrated")
+    assert interval_guarantee(0.5, delta=1e-6, horizon=5_000).epsilon < long.epsilon
+    assert long.epsilon < interval_guarantee(0.5, delta=1e-6).epsilon
+
+
+def test_live_noise_is_calibrated_on_its_grid() -> None:
+    """On a coarse grid the discrete noise costs more than the continuous one, and calibration knows."""
+    continuous = calibrate_interval(TENTH, 1.1, "y", 100_000)
+    coarse = interval_guarantee(continuous, 1.1, "y", delta=DELTA, horizon=100_000, grid_bits=0)
+    assert coarse.epsilon > 0.1
+    fine = interval_guarantee(continuous, 1.1, "y", delta=DELTA, horizon=100_000, grid_bits=12)
+    assert fine.epsilon == pytest.approx(0.1, rel=1e-3)
+    for grid_bits in (0, 12):
+        live = calibrate_interval(TENTH, 1.1, "y", 100_000, grid_bits=grid_bits)
+        found = interval_guarantee(live, 1.1, "y", delta=DELTA, horizon=100_000, grid_bits=grid_bits)
+        assert found.within(TENTH)
+
+
+@pytest.mark.parametrize("series", ["y", "x", "constant"])
+@pytest.mark.parametrize("horizon", [1, 10, 100, 10_000])
+@pytest.mark.parametrize(
+    "budget", [Budget(0.001, 1e-6), Budget(0.05, 1e-6), Budget(1.0, 1e-6), Budget(0.1), Budget(1.0)]
+)
+def test_calibration_of_short_and_tight_schedules(budget: Budget, horizon: int, series: str) -> None:
+    """Often nothing can be released at all, which costs nothing."""
+    epsilon = calibrate_interval(budget, 1.1, series, horizon)
+    assert 0 < epsilon <= 1
+    found = interval_guarantee(epsilon, 1.1, series, delta=budget.delta, horizon=horizon)
+    assert found.epsilon <= budget.epsilon
+    if epsilon < 0.99:
+        more = interval_guarantee(min(1.0, epsilon * 1.001), 1.1, series, delta=budget.delta, horizon=horizon)
+        assert more.epsilon > budget.epsilon
+
+
+def test_memory_is_bounded_by_the_horizon() -> None:
+    assert release_times(1e-14, horizon=10).tolist() == []
+    assert release_times(1e-309, horizon=10).tolist() == []
+    assert release_times(1e-6, 1.1, "constant", horizon=10).tolist() == []
+    # An interval longer than the blocks that are searched at a time.
+    (first,) = release_times(3e-7, 1.02, "x", horizon=2_000_000)
+    assert first == oracles.first_release_naive(3e-7, 0.51, 2_000_000)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1e-3, 1e-5, 1e-7, 1e-12])
+def test_corollary_3_2_rounds_down(epsilon: float) -> None:
+    from decimal import Decimal, getcontext
+
+    getcontext().prec = 60
+    budget = Budget(epsilon, 1e-6)
+    log_term, zeta8 = -Decimal(budget.delta).ln(), 8 * Decimal("10.584448464950809826")
+    exact = (((log_term + 4 * Decimal(epsilon)) / zeta8).sqrt() - (log_term / zeta8).sqrt()) ** 2
+    assert Decimal(interval_epsilon(budget, 1.1)) <= exact
+    assert interval_epsilon(budget, 1.1) == pytest.approx(float(exact), rel=1e-9)
+    assert published_interval_guarantee(interval_epsilon(budget, 1.1), 1.1, delta=1e-6).within(budget)
+
+
 @pytest.mark.parametrize("series", ["y", "x", "constant"])
 @pytest.mark.parametrize("epsilon", [0.3, 0.004, 1e-5])
 def test_squared_loss_bound_covers_long_schedules(epsilon: float, series: str) -> None:
-    times = release_times(epsilon, 1.1, series, horizon=3_000_000).astype(float)
+    times = release_times(epsilon, 1.1, series, horizon=1_000_000).astype(float)
     partial = float(np.sum(times**-1.1))
     assert partial < squared_loss_bound(epsilon, 1.1, series) <= max(epsilon * 10.5845, partial)
 
@@ -139,14 +223,32 @@ def test_calibrate_ends_on_the_safe_side_of_a_jump() -> None:
     assert 0.3 * (1 - 1e-4) <= found <= 0.3
     found = calibrate(lambda x: math.inf if x > 0.3 else x, 2.0, start=0.9)
     assert 0.3 * (1 - 1e-4) <= found <= 0.3
+    found = calibrate(lambda x: 0.0 if x <= 0.3 else 5.0, 2.0, start=0.01)
+    assert 0.3 * (1 - 1e-4) <= found <= 0.3
     with pytest.raises(InvalidInput, match=r"Expected target=1\.0 to be met"):
         calibrate(lambda x: 2.0, 1.0, start=0.1)
+    for start in (0.0, -1.0, math.nan):
+        with pytest.raises(InvalidInput, match="Expected start="):
+            calibrate(lambda x: x, 1.0, start=start)
+    with pytest.raises(InvalidInput, match="Expected cost=-1"):
+        calibrate(lambda x: -1.0, 1.0, start=0.5)
 
 
 @pytest.mark.parametrize("v", [1.0, 1.6, 0, math.nan, "1.1"])
 def test_bad_v(v: float) -> None:
     for call in (lambda: interval_epsilon(ONE, v), lambda: release_times(0.1, v, horizon=10)):
         with pytest.raises(InvalidInput, match=r"Expected v=.* in \(1, 1\.5\]\.$"):
+            call()
+
+
+@pytest.mark.parametrize("horizon", [math.nan, -math.inf, -1, 0, 1.5, "x", None, 10**400])
+def test_bad_horizon(horizon: float) -> None:
+    for call in (
+        lambda: interval_guarantee(0.01, delta=1e-6, horizon=horizon),
+        lambda: calibrate_interval(ONE, horizon=horizon),
+        lambda: release_times(0.01, horizon=horizon),
+    ):
+        with pytest.raises(InvalidInput, match="Expected horizon="):
             call()
 
 

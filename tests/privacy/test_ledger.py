@@ -77,7 +77,7 @@ def test_truncation_needs_the_head() -> None:
     ledger = example()
     shorter = "".join(ledger.to_jsonl().splitlines(keepends=True)[:-1])
     assert verify(shorter)[0] == 3  # a chain alone cannot know
-    with pytest.raises(LedgerError, match="ends at row 3 with hash .*, not at the expected head, row 4 with"):
+    with pytest.raises(LedgerError, match=r"ends at row 3 with hash .*, not at the expected head, row 4 with"):
         verify(shorter, head=ledger.head)
     with pytest.raises(LedgerError, match="expected head"):
         Ledger.from_jsonl(shorter, head=ledger.head)
@@ -131,3 +131,47 @@ def test_only_plain_json_is_recorded(value: object) -> None:
     with pytest.raises(InvalidInput, match="to be plain JSON"):
         ledger.append({"value": value})
     assert ledger.head == head
+
+
+@pytest.mark.parametrize("content", [[1, 2], "x", None, 7])
+def test_contents_are_mappings(content: object) -> None:
+    with pytest.raises(InvalidInput, match="to be a mapping"):
+        Ledger().append(content)  # type: ignore[arg-type]
+
+
+def test_deep_nesting_is_no_way_out() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidInput, match="nested less deeply"):
+        Ledger().append({"deep": deep})
+    with pytest.raises(LedgerError, match="Row 0 cannot be read"):
+        verify("[" * 100_000)
+
+
+@pytest.mark.parametrize("number", ["false", "-0.0", "0.0"])
+def test_numbers_of_rows_are_integers(number: str) -> None:
+    import hashlib
+
+    columns = f'{{"content":{{}},"number":{number},"previous":"{GENESIS}"}}'
+    forged = columns[:-1] + f',"hash":"{hashlib.sha256(columns.encode()).hexdigest()}"}}'
+    with pytest.raises(LedgerError, match="Row 0"):
+        verify(forged)
+
+
+def test_threads_share_a_ledger() -> None:
+    import sys
+    import threading
+
+    ledger = Ledger()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=lambda: [ledger.append({"i": i}) for i in range(200)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert verify(ledger.to_jsonl()) == ledger.head == (799, ledger.head[1])

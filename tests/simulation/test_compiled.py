@@ -24,13 +24,18 @@ from dpbandits.mechanisms import (
     SubtractionTree,
     WeightedHybrid,
     beta,
+    binary,
     binomial,
+    hybrid,
     insert,
     normal,
     release,
     reserve,
+    subtraction,
     uniform,
+    weighted,
 )
+from dpbandits.mechanisms.state import allocate
 from dpbandits.simulation.compiled import register_kernels
 
 ITEMS = 1500
@@ -66,6 +71,46 @@ def test_counters_are_bitwise_equal(make: Callable[[SeededNoise], ContinualCount
     assert not {*plain._params._fields, *plain._state._fields} & set(dir(tuple))
     for field, (a, b) in zip(plain._state._fields, zip(plain._state, compiled._state, strict=True), strict=True):
         assert np.array_equal(a, b), field
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [(binary, {"horizon": 8}), (subtraction, {"horizon": 4}), (hybrid, {"horizon": 8}), (weighted, {"horizon": 8})],
+    ids=["binary", "subtraction", "hybrid", "weighted"],
+)
+def test_kernels_stop_at_their_horizon(module: Any, options: dict[str, int]) -> None:
+    """Beyond it nothing is released and nothing is written, compiled or not."""
+    horizon = options["horizon"]
+    params, sizes = module.configure(1.0, **options)
+    for run in (_count, _count.py_func):
+        state = allocate(module.State, {"arms": 1, **sizes}, np.float64)
+        sums = np.zeros(200)
+        run(params, state, np.ones(200), SeededNoise(3), sums)
+        assert state.counts[0] == horizon
+        assert len(set(sums[:horizon])) == horizon
+        assert set(sums[horizon:]) == {sums[horizon - 1]}
+
+
+@pytest.mark.parametrize("module", [hybrid, weighted], ids=["hybrid", "weighted"])
+def test_a_declared_horizon_changes_no_sum(module: Any) -> None:
+    runs = []
+    for horizon in (300, 2**40):
+        params, sizes = module.configure(0.5, horizon=horizon)
+        state = allocate(module.State, {"arms": 1, **sizes}, np.float64)
+        sums = np.zeros(300)
+        _count(params, state, np.ones(300), SeededNoise(3), sums)
+        runs.append(sums.tolist())
+    assert runs[0] == runs[1]
+
+
+def test_subclasses_resolve_like_in_plain_python() -> None:
+    class Mine(SeededNoise):
+        pass
+
+    plain, compiled = np.zeros(80), np.zeros(80)
+    _every_draw(Mine(4), plain)
+    njit(_every_draw)(Mine(4), compiled)
+    assert plain.tolist() == compiled.tolist()
 
 
 def _every_draw(noise: Any, out: Any) -> None:

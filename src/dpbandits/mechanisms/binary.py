@@ -26,6 +26,7 @@ from dpbandits.privacy import scale_for
 class Params(NamedTuple):
     """Constants of the kernel."""
 
+    horizon: int
     scale: float
 
 
@@ -42,6 +43,8 @@ class State(NamedTuple):
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
+    if state.counts[arm] >= params.horizon:
+        return
     n = state.counts[arm] + 1
     d = popcount(n)
     total = state.total[arm] + reward
@@ -50,6 +53,14 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
     state.exact[arm, d] = total
     state.total[arm] = total
     state.counts[arm] = n
+
+
+def configure(epsilon: float, horizon: int) -> tuple[Params, dict[str, int]]:
+    """Return the constants and the sizes of the state for at most `horizon` items."""
+    epsilon = _validate.real("(0, inf)", epsilon=epsilon)
+    horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
+    levels = horizon.bit_length()
+    return Params(horizon, scale_for(epsilon, uses=levels)), {"depth": levels + 1}
 
 
 def dyadic_nodes(n: int, scale: float, offset: int = 0) -> Iterator[Node]:
@@ -71,12 +82,9 @@ class Binary(ContinualCounter):
     """
 
     def __init__(self, epsilon: float, horizon: int, *, noise: NoiseSource | None = None) -> None:
-        epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
-        levels = horizon.bit_length()
-        params = Params(scale_for(epsilon, uses=levels))
-        sizes = {"depth": levels + 1}
-        super().__init__(epsilon, params, State, sizes, noise, largest_scale=params.scale, horizon=horizon)
+        params, sizes = configure(epsilon, horizon)
+        largest = params.scale
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest, horizon=params.horizon)
 
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield one node per set bit of n."""

@@ -32,7 +32,10 @@ SHIFT_THEOREM = "shift of the node noises (docs/counters.md)"
 
 @generic
 def insert(params: Any, state: Any, arm: int, reward: Any, noise: Any) -> None:
-    """Add one reward to the counter of `arm` and release its new sum into `state.sums[arm]`."""
+    """Add one reward to the counter of `arm` and release its new sum into `state.sums[arm]`.
+
+    Beyond the horizon in `params` nothing happens: the sum stays as it was last released.
+    """
     raise TypeError(f"{type(params).__module__}.Params belongs to no continual counter.")
 
 
@@ -76,7 +79,7 @@ class ContinualCounter(ABC):
             raise InvalidInput(
                 f"Expected epsilon={epsilon} in [{smallest:.3g}, inf): less needs more noise than the source can draw."
             )
-        self._epsilon = epsilon
+        self._epsilon = float(epsilon)
         self._horizon = horizon
         self._params = params
         self._state = allocate(state_class, {"arms": 1, **sizes}, self._noise.secret_dtype)
@@ -128,7 +131,13 @@ class ContinualCounter(ABC):
     @property
     def guarantee(self) -> Guarantee:
         """What one item loses at most, over the whole sequence of sums."""
-        return Guarantee(self.epsilon, theorem=SHIFT_THEOREM, unit="one item", horizon=self.horizon)
+        return Guarantee(
+            self.epsilon,
+            unit="one item",
+            horizon=self.horizon,
+            theorem=SHIFT_THEOREM,
+            certified=self._noise.is_exact,
+        )
 
     def nodes(self, n: int) -> Iterator[Node]:
         """Yield the noises in the sum released at the n-th item.
@@ -150,9 +159,10 @@ class ContinualCounter(ABC):
         return math.fsum(2 * count * scale**2 for scale, count in self.noise_scales(n).items())
 
     def item_loss(self, n: int) -> float:
-        """Return the exact loss of the worst item among the first n, by enumeration over all n sums.
+        """Return the loss of the worst item among the first n, by enumeration over all n sums, in exact arithmetic.
 
-        An item loses 1/scale for every noise drawn so far on a range that contains it.
+        An item loses 1/scale for every noise drawn so far on a range that contains it (docs/counters.md says where
+        this is the true loss and where a bound on it).
         """
         n = self._item(n)
         seen = set()

@@ -21,19 +21,18 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.binary import dyadic_nodes
 from dpbandits.mechanisms.bits import floor_log2, popcount
-from dpbandits.mechanisms.counter import ContinualCounter, Node, insert
+from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
 from dpbandits.mechanisms.logarithmic import log_nodes
 from dpbandits.mechanisms.release import NoiseSource, release
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.privacy import Guarantee, scale_for
 from dpbandits.privacy.rounding import above
 
-LEVELS = 63
-
 
 class Params(NamedTuple):
     """Constants of the kernel: entry k of `tree_scales` is the node noise between 2^k and 2^(k+1)."""
 
+    horizon: int
     log_scale: float
     tree_scales: Any
 
@@ -51,6 +50,8 @@ class State(NamedTuple):
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
+    if state.counts[arm] >= params.horizon:
+        return
     n = state.counts[arm] + 1
     d = popcount(n)
     scale = params.log_scale if d == 1 else params.tree_scales[floor_log2(n)]
@@ -63,11 +64,17 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
     state.counts[arm] = n
 
 
-def hybrid_params(epsilon: float, *, split: bool = True) -> Params:
-    """Return the constants for a loss of epsilon per item (2 epsilon with split=False)."""
-    share = epsilon / 2 if split else epsilon
-    tree_scales = np.array([math.nan] + [scale_for(share, uses=k) for k in range(1, LEVELS)])
-    return Params(scale_for(share), tree_scales)
+def configure(epsilon: float, *, split: bool = True, horizon: int = MAX_ITEMS) -> tuple[Params, dict[str, int]]:
+    """Return the constants and the sizes of the state for a loss of epsilon per item (2 epsilon with split=False).
+
+    The mechanism is the same at every horizon; declaring one only saves memory.
+    """
+    epsilon = _validate.real("(0, inf)", epsilon=epsilon)
+    horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
+    share = epsilon / 2 if _validate.flag(split=split) else epsilon
+    levels = horizon.bit_length()
+    tree_scales = np.array([math.nan] + [scale_for(share, uses=k) for k in range(1, levels)])
+    return Params(horizon, scale_for(share), tree_scales), {"depth": levels + 1}
 
 
 class Hybrid(ContinualCounter):
@@ -78,11 +85,9 @@ class Hybrid(ContinualCounter):
     """
 
     def __init__(self, epsilon: float, *, split: bool = True, noise: NoiseSource | None = None) -> None:
-        epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        self.split = _validate.flag(split=split)
-        params = hybrid_params(epsilon, split=split)
-        largest_scale = float(params.tree_scales[-1])
-        super().__init__(epsilon, params, State, {"depth": LEVELS}, noise, largest_scale=largest_scale)
+        params, sizes = configure(epsilon, split=split)
+        self.split = split
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=float(params.tree_scales[-1]))
 
     @property
     def guarantee(self) -> Guarantee:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import floor_log2, popcount
 from dpbandits.mechanisms.counter import ContinualCounter, Node, insert
@@ -46,6 +45,11 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
     state.counts[arm] = n
 
 
+def configure(epsilon: float) -> tuple[Params, dict[str, int]]:
+    """Return the constants and the sizes of the state."""
+    return Params(scale_for(epsilon)), {}
+
+
 def log_nodes(n: int, scale: float) -> Iterator[Node]:
     """Yield the noises of the sum up to the last power of two."""
     yield Node((-1, 0), 1, 1, 1, scale)
@@ -62,9 +66,8 @@ class Logarithmic(ContinualCounter):
     """
 
     def __init__(self, epsilon: float, *, noise: NoiseSource | None = None) -> None:
-        epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        scale = scale_for(epsilon)
-        super().__init__(epsilon, Params(scale), State, {}, noise, largest_scale=scale)
+        params, sizes = configure(epsilon)
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=params.scale)
 
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield the noises in the sum released at the last power of two."""

@@ -16,7 +16,6 @@ from dpbandits.privacy import (
     GaussianEvent,
     LaplaceEvent,
     Ledger,
-    PureEvent,
     RandomizedResponseEvent,
 )
 from dpbandits.privacy.ledger import canonical_json
@@ -26,7 +25,6 @@ MECHANISM_NAMES: dict[type[Any], str] = {
     DiscreteLaplaceEvent: "discrete laplace",
     GaussianEvent: "gaussian",
     LaplaceEvent: "laplace",
-    PureEvent: "pure",
     RandomizedResponseEvent: "randomised response",
 }
 
@@ -72,6 +70,11 @@ class RecordingNoise:
     def rounding(self) -> float:
         """As in the source."""
         return self.source.rounding
+
+    @property
+    def is_exact(self) -> bool:
+        """As in the source."""
+        return self.source.is_exact
 
     def encode(self, reward: float) -> float:
         """As in the source."""

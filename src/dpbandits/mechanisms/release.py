@@ -72,6 +72,10 @@ class NoiseSource(Protocol):
     def rounding(self) -> float:
         """The most that `encode` changes a reward."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the noise has exactly the distribution that the theorems assume, and nobody can repeat it."""
+
     def encode(self, reward: float) -> float:
         """Return a reward from [0, 1] in the units of the secret sums."""
 

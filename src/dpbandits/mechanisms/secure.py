@@ -2,9 +2,9 @@
 
 Floating-point noise leaks through its low bits (Mironov 2012). So live rewards are integers 0..2^k, live sums are
 exact integers, and the noise is an exact sample of the discrete Laplace or discrete Gaussian distribution over
-the integers, drawn by OpenDP from the operating system's randomness: there is no seed and no state to copy in a
-fork. One reward moves a sum by at most 2^k grid steps, so a scale of b rewards is b 2^k grid steps and the loss is
-1/b as in the continuous case.
+the integers, drawn by OpenDP from its cryptographic generator. That generator takes no seed and reseeds itself in a
+forked process (tested); the snapshot of a whole machine, restored twice, is beyond its reach. One reward moves a sum
+by at most 2^k grid steps, so a scale of b rewards is b 2^k grid steps and the loss is 1/b as in the continuous case.
 """
 
 import math
@@ -26,6 +26,7 @@ from dpbandits.privacy.rounding import ratio_up
 # that no 64-bit integer saturates.
 _LARGEST_SUM = 2**61
 _LARGEST_SCALE = 2.0**53
+_KEPT = 1000  # mechanisms, by scale: building one costs more than a draw
 
 
 class SecureNoise:
@@ -48,7 +49,7 @@ class SecureNoise:
         self.grid_bits = _validate.integer("[0, 30]", grid_bits=grid_bits)
         self._grid: int = 2**self.grid_bits
         self._random = random.SystemRandom()
-        self._mechanisms: dict[tuple[float, int], tuple[Any, Event]] = {}  # building one costs more than a draw
+        self._mechanisms: dict[tuple[float, int], tuple[Any, Event]] = {}
 
     @property
     def secret_dtype(self) -> DTypeLike:
@@ -69,6 +70,11 @@ class SecureNoise:
     def rounding(self) -> float:
         """Half a grid step."""
         return 0.5 / self._grid
+
+    @property
+    def is_exact(self) -> bool:
+        """Exact samples of the discrete distribution, without a seed."""
+        return True
 
     def encode(self, reward: float) -> int:
         """Return a reward from [0, 1] in grid steps, rounded to the nearest."""
@@ -92,13 +98,15 @@ class SecureNoise:
         return float(measurement(self._random.randrange(self._grid) < secret))
 
     def publish(self, noisy: int) -> float:
-        """Return a noisy sum in units of one reward; exact, since the grid is a power of two."""
+        """Return a noisy sum in units of one reward: a power of two divides it, exactly below 2^53 steps."""
         return noisy / self._grid
 
     def _mechanism(self, scale: float, mechanism: int) -> tuple[Any, Event]:
         scale = _validate.real(f"(0, {self.largest_scale}]", scale=scale)
         key = (scale, validated_mechanism(mechanism))
         if key not in self._mechanisms:
+            if len(self._mechanisms) >= _KEPT:
+                self._mechanisms.clear()
             build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
             self._mechanisms[key] = build(scale)
         return self._mechanisms[key]

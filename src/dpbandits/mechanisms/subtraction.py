@@ -1,4 +1,4 @@
-"""SubtractionTree: a k-ary tree counter that may also subtract nodes (Andersson, Pagh & others 2024-25).
+"""SubtractionTree: a k-ary tree counter that may also subtract nodes (Andersson et al. 2025, arXiv:2408.07021).
 
 Write n in balanced base k, digits d_i between -(k-1)/2 and (k-1)/2: the first n items are Σ d_i k^i, so their sum
 is a sum of |d_i| nodes per level, added or subtracted. A subtracted node begins right after item n: its noise is in
@@ -28,6 +28,7 @@ from dpbandits.privacy import scale_for
 class Params(NamedTuple):
     """Constants of the kernel; `half` is (base - 1) / 2."""
 
+    horizon: int
     half: int
     scale: float
 
@@ -71,6 +72,8 @@ def advance(state: Any, arm: int, half: int, scale: float, noise: Any) -> None:
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
+    if state.counts[arm] >= params.horizon:
+        return
     advance(state, arm, params.half, params.scale, noise)
     total = state.total[arm] + reward
     state.sums[arm] = release(noise, total + state.carried[arm], CARRIED)
@@ -84,6 +87,15 @@ def height(items: int, base: int) -> int:
     while (base**levels - 1) // 2 < items:
         levels += 1
     return levels
+
+
+def configure(epsilon: float, horizon: int, base: int = 9) -> tuple[Params, dict[str, int]]:
+    """Return the constants and the sizes of the state for at most `horizon` items."""
+    epsilon = _validate.real("(0, inf)", epsilon=epsilon)
+    horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
+    base = validated_base(base)
+    levels, half = height(horizon, base), base // 2
+    return Params(horizon, half, scale_for(epsilon, uses=levels)), {"levels": levels, "half": half}
 
 
 def subtraction_nodes(n: int, base: int, scale: float, offset: int = 0) -> Iterator[Node]:
@@ -116,13 +128,10 @@ class SubtractionTree(ContinualCounter):
     """
 
     def __init__(self, epsilon: float, horizon: int, base: int = 9, *, noise: NoiseSource | None = None) -> None:
-        epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
-        self.base = validated_base(base)
-        levels = height(horizon, self.base)
-        params = Params(self.base // 2, scale_for(epsilon, uses=levels))
-        sizes = {"levels": levels, "half": params.half}
-        super().__init__(epsilon, params, State, sizes, noise, largest_scale=params.scale, horizon=horizon)
+        params, sizes = configure(epsilon, horizon, base)
+        self.base = 2 * params.half + 1
+        largest = params.scale
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest, horizon=params.horizon)
 
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield |digit| nodes per balanced digit of n."""

@@ -25,12 +25,11 @@ from dpbandits.mechanisms.subtraction import advance, height, subtraction_nodes,
 from dpbandits.privacy import scale_for
 from dpbandits.privacy.rounding import down
 
-SEGMENTS = 63
-
 
 class Params(NamedTuple):
     """Constants of the kernel: the noise of segment j's total and of its tree's nodes."""
 
+    horizon: int
     half: int
     total_scales: Any
     tree_scales: Any
@@ -52,6 +51,8 @@ class State(NamedTuple):
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
+    if state.counts[arm] >= params.horizon:
+        return
     n = state.counts[arm] + 1
     segment = floor_log2(n)
     total = state.total[arm] + reward
@@ -75,15 +76,22 @@ def total_share(segment: int) -> float:
     return 1.0 if segment == 0 else min(0.5, (segment + 1) ** (-2 / 3))
 
 
-def weighted_params(epsilon: float, base: int = 9) -> Params:
-    """Return the constants for a loss of epsilon per item."""
+def configure(epsilon: float, *, base: int = 9, horizon: int = MAX_ITEMS) -> tuple[Params, dict[str, int]]:
+    """Return the constants and the sizes of the state for a loss of epsilon per item.
+
+    The mechanism is the same at every horizon; declaring one only saves memory.
+    """
+    epsilon = _validate.real("(0, inf)", epsilon=epsilon)
+    horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
+    base = validated_base(base)
     total_scales, tree_scales = [], []
-    for segment in range(SEGMENTS):
+    for segment in range(horizon.bit_length() + 1):
         for_total = down(Fraction(total_share(segment)) * Fraction(epsilon))
         for_tree = down(Fraction(epsilon) - Fraction(for_total))
         total_scales.append(scale_for(for_total))
         tree_scales.append(scale_for(for_tree, uses=height(2**segment - 1, base)) if segment else np.nan)
-    return Params(base // 2, np.array(total_scales), np.array(tree_scales))
+    params = Params(horizon, base // 2, np.array(total_scales), np.array(tree_scales))
+    return params, {"levels": height(horizon, base), "half": params.half}
 
 
 class WeightedHybrid(ContinualCounter):
@@ -95,12 +103,10 @@ class WeightedHybrid(ContinualCounter):
     """
 
     def __init__(self, epsilon: float, *, base: int = 9, noise: NoiseSource | None = None) -> None:
-        epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-        self.base = validated_base(base)
-        params = weighted_params(epsilon, self.base)
-        sizes = {"levels": height(MAX_ITEMS, self.base), "half": params.half}
-        largest_scale = float(np.nanmax([params.total_scales, params.tree_scales]))
-        super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest_scale)
+        params, sizes = configure(epsilon, base=base)
+        self.base = 2 * params.half + 1
+        largest = float(np.nanmax([params.total_scales, params.tree_scales]))
+        super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest)
 
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield the totals of the finished segments and the tree nodes of the current one."""

@@ -21,7 +21,7 @@ PLD = "privacy loss distribution (dp-accounting)"
 
 
 def compose(events: Iterable[Event | float], delta: float, horizon: float = math.inf) -> Guarantee:
-    """Return the tightest guarantee that is valid for the adaptive composition of the releases.
+    """Return the tightest guarantee that is valid for the adaptive composition of the releases, and of no others.
 
     Args:
         events: what was released, in any order; a bare number is any epsilon-DP mechanism.
@@ -46,7 +46,7 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float = math
     epsilon, needed_delta, theorem = min(candidates, key=lambda candidate: candidate[0], default=(math.inf, 0, ""))
     if math.isinf(epsilon):
         raise InvalidInput(f"Expected delta={delta} in (0, 1): Gaussian noise has no pure guarantee.")
-    return Guarantee(epsilon=epsilon, delta=needed_delta, theorem=theorem, horizon=horizon)
+    return Guarantee(epsilon=epsilon, delta=needed_delta, horizon=horizon, theorem=theorem, certified=True)
 
 
 def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[str, float]:

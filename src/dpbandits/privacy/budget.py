@@ -36,7 +36,7 @@ class Guarantee:
 
     `theorem` names what gives the bound. `certified` is False for a published claim that has no valid proof.
 
-    >>> print(Guarantee(epsilon=0.5, delta=1e-6, theorem="zCDP", horizon=1000))
+    >>> print(Guarantee(epsilon=0.5, delta=1e-6, horizon=1000, theorem="zCDP", certified=True))
     (0.5, 1e-06)-DP in one reward up to n = 1000, by zCDP
     """
 
@@ -45,7 +45,7 @@ class Guarantee:
     unit: str = field(default=ONE_REWARD, kw_only=True)
     horizon: float = field(default=math.inf, kw_only=True)
     theorem: str = field(kw_only=True)
-    certified: bool = field(default=True, kw_only=True)
+    certified: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[0, inf)", delta="[0, 1)")

@@ -86,11 +86,14 @@ def _stride(more: float, less: float) -> float:
     return max(1.05 * (more / less) ** 2, 1.1) if less <= more < 2.5 * less else 8.0
 
 
-def calibrate_interval(budget: Budget, v: float = 1.1, series: str = "y", horizon: float = math.inf) -> float:
+def calibrate_interval(
+    budget: Budget, v: float = 1.1, series: str = "y", horizon: float = math.inf, *, grid_bits: int | None = None
+) -> float:
     """Return the best internal epsilon of DP-UCB-Int for a budget, by tight accounting up to `horizon`.
 
     Without a horizon the bound for an unlimited one is used; a pure budget (delta = 0) needs a horizon. The time
-    grows with the number of releases: seconds for a thousand, a minute for ten thousand.
+    grows with the number of releases: seconds for a thousand, a minute for ten thousand. `grid_bits` is that of the
+    live noise source; None means continuous noise.
 
     >>> calibrate_interval(Budget(0.1, math.exp(-10)), v=1.1, series="y", horizon=100_000)
     0.000318
@@ -112,7 +115,8 @@ def calibrate_interval(budget: Budget, v: float = 1.1, series: str = "y", horizo
             return math.inf
         times = release_times(epsilon, v, series, horizon=horizon).tobytes()
         if times not in seen:
-            seen[times] = interval_guarantee(epsilon, v, series, delta=budget.delta, horizon=horizon).epsilon
+            guarantee = interval_guarantee(epsilon, v, series, delta=budget.delta, horizon=horizon, grid_bits=grid_bits)
+            seen[times] = guarantee.epsilon
         return seen[times]
 
     def quick_cost(epsilon: float) -> float:

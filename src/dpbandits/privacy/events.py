@@ -1,4 +1,4 @@
-"""Releases as data: what was done, never what it costs. The accountants of this room interpret them.
+"""Releases as data: what was done, with its pure loss if it has one. The accountants of this room do the rest.
 
 An event names the mechanism, its noise and the most that one reward can move the released value. Neighbours
 differ by replacing one reward, so the sensitivity of a sum of rewards in [0, 1] is 1 (2^k on a grid of 2^k).

@@ -15,7 +15,7 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.privacy.accountant import ZCDP, compose
 from dpbandits.privacy.budget import Budget, Guarantee
-from dpbandits.privacy.events import LaplaceEvent
+from dpbandits.privacy.events import DiscreteLaplaceEvent, Event, LaplaceEvent
 from dpbandits.privacy.renyi import zcdp_epsilon
 from dpbandits.privacy.rounding import above, below
 
@@ -83,14 +83,22 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
     return np.array(times, dtype=np.int64)
 
 
-def interval_events(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> list[LaplaceEvent]:
-    """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k."""
-    return events_at(release_times(epsilon, v, series, horizon=horizon), v)
+def interval_events(
+    epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float, grid_bits: int | None = None
+) -> list[Event]:
+    """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k.
+
+    `grid_bits` is that of the live noise source, whose noise is discrete; None means continuous noise.
+    """
+    return _events_at(release_times(epsilon, v, series, horizon=horizon), v, grid_bits)
 
 
-def events_at(times: NDArray[np.int64], v: float) -> list[LaplaceEvent]:
-    """Return the releases at the given counts."""
-    return [LaplaceEvent(scale=float(n) ** (v / 2)) for n in times]
+def _events_at(times: NDArray[np.int64], v: float, grid_bits: int | None) -> list[Event]:
+    scales = [float(n) ** (v / 2) for n in times]
+    if grid_bits is None:
+        return [LaplaceEvent(scale) for scale in scales]
+    grid = 2 ** _validate.integer("[0, 30]", grid_bits=grid_bits)
+    return [DiscreteLaplaceEvent(scale * grid, grid) for scale in scales]
 
 
 def published_interval_guarantee(
@@ -118,17 +126,23 @@ def published_interval_guarantee(
             "Corollary 3.1 has no pure bound."
         )
     bound, needed_delta, theorem = min(branches)
-    return Guarantee(epsilon=bound, delta=needed_delta, theorem=theorem, horizon=horizon)
+    return Guarantee(epsilon=bound, delta=needed_delta, horizon=horizon, theorem=theorem, certified=True)
 
 
 def interval_guarantee(
-    epsilon: float, v: float = 1.1, series: str = "y", *, delta: float, horizon: float = math.inf
+    epsilon: float,
+    v: float = 1.1,
+    series: str = "y",
+    *,
+    delta: float,
+    horizon: float = math.inf,
+    grid_bits: int | None = None,
 ) -> Guarantee:
     """Return the tightest guarantee known for the schedule, up to a declared horizon or for ever.
 
     A finite horizon is accounted release by release (`compose`). Without one, or with more than 10^5 releases, the
     squares of all losses add up to at most S (see `squared_loss_bound`), and pure releases with Σ ε² <= S are
-    together S/2-zCDP.
+    together S/2-zCDP. `grid_bits` is that of the live noise source; None means continuous noise.
     """
     horizon = _validate.horizon(horizon)
     if math.isinf(horizon):
@@ -136,11 +150,11 @@ def interval_guarantee(
     else:
         times = release_times(epsilon, v, series, horizon=horizon)
         if len(times) <= MAX_COMPOSED or delta == 0:
-            return compose(events_at(times, v), delta, horizon)
+            return compose(_events_at(times, v, grid_bits), delta, horizon)
         squares = float(np.sum(times.astype(np.float64) ** -v))
     delta = _validate.real("(0, 1)", delta=delta)
     bound = zcdp_epsilon(above(squares / 2), delta)
-    return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP)
+    return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP, certified=True)
 
 
 def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> float:

@@ -70,8 +70,9 @@ def _epsilon(curve: Curve, delta: float) -> float:
     """Convert (Canonne, Kamath & Steinke 2020, Prop. 12): D(a) + ln((a-1)/a) - ln(a δ)/(a-1), smallest over a."""
     delta = _validate.real("(0, 1)", delta=delta)
     a = ORDERS
-    candidates = curve + np.log((a - 1) / a) - (math.log(delta) + np.log(a)) / (a - 1)
-    return above(max(float(np.min(candidates)), 0.0))
+    logs, share = -np.log1p(1 / (a - 1)), -(math.log(delta) + np.log(a)) / (a - 1)
+    allowance = 1e-14 * (curve + np.abs(logs) + np.abs(share))  # the terms may cancel, their errors do not
+    return above(max(float(np.min(curve + logs + share + allowance)), 0.0))
 
 
 def _log_cosh(x: Curve | np.float64) -> Curve:

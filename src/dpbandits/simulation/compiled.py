@@ -33,8 +33,9 @@ def register_kernels() -> None:
 
 def _resolver(generic: _kernel.GenericFunction[Any]) -> Any:
     def resolve(first: Any, *rest: Any, **named: Any) -> Any:
-        # Params and noise sources are NamedTuples; numba then reports any type that has no implementation.
-        return generic.registry.get(getattr(first, "instance_class", None))
+        # Params and noise sources are NamedTuples; numba reports any type that has no implementation.
+        implementation = generic.dispatch(getattr(first, "instance_class", object))
+        return None if implementation is generic.registry[object] else implementation
 
     # numba matches the arguments of a call against this signature, defaults included.
     resolve.__signature__ = inspect.signature(generic)  # type: ignore[attr-defined]
