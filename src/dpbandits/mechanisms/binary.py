@@ -3,23 +3,18 @@
 The n-th sum is a sum of dyadic nodes, one per set bit of n, each released once with Lap(levels/ε), where
 levels = ⌊log2 T⌋ + 1. (Chan et al. write log2 T, which is one short when T is a power of two.)
 
-The stack holds, for every number d of set bits, the latest prefix with d set bits: taking the lowest set bit off n
-leads to the entry d - 1, so one release per item is all there is to do.
-
 Privacy: an item is in at most one node per level, so the whole sequence of sums is ε-DP.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import popcount
 from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
-from dpbandits.mechanisms.release import NoiseSource, release
-from dpbandits.mechanisms.state import public, secret
+from dpbandits.mechanisms.release import NoiseSource
+from dpbandits.mechanisms.stack import State, dyadic_nodes, push
 from dpbandits.privacy import scale_for
 
 
@@ -30,29 +25,12 @@ class Params(NamedTuple):
     scale: float
 
 
-class State(NamedTuple):
-    """What is kept of a bank of counters; entry d of the stack is the latest prefix with d set bits."""
-
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    sums: Annotated[Any, public("arms")]
-    total: Annotated[Any, secret("arms")]
-    exact: Annotated[Any, secret("arms", "depth")]
-    released: Annotated[Any, public("arms", "depth")]
-
-
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    if state.counts[arm] >= params.horizon:
-        return
-    n = state.counts[arm] + 1
-    d = popcount(n)
-    total = state.total[arm] + reward
-    node = release(noise, total - state.exact[arm, d - 1], params.scale)
-    state.sums[arm] = state.released[arm, d] = state.released[arm, d - 1] + node
-    state.exact[arm, d] = total
-    state.total[arm] = total
-    state.counts[arm] = n
+    if state.counts[arm] < params.horizon:
+        depth = popcount(state.counts[arm] + 1)
+        push(state, arm, depth, depth - 1, reward, params.scale, noise)
 
 
 def configure(epsilon: float, horizon: int) -> tuple[Params, dict[str, int]]:
@@ -61,16 +39,6 @@ def configure(epsilon: float, horizon: int) -> tuple[Params, dict[str, int]]:
     horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
     levels = horizon.bit_length()
     return Params(horizon, scale_for(epsilon, uses=levels)), {"depth": levels + 1}
-
-
-def dyadic_nodes(n: int, scale: float, offset: int = 0) -> Iterator[Node]:
-    """Yield the tree nodes of the first n items after `offset`, largest first."""
-    first = 0
-    for level in range(n.bit_length() - 1, -1, -1):
-        if n >> level & 1:
-            start = offset + first
-            yield Node((level, start), start + 1, start + 2**level, 1, scale)
-            first += 2**level
 
 
 class Binary(ContinualCounter):

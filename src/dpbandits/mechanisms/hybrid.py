@@ -6,25 +6,22 @@ added, with k levels and node noise Lap(k/ε_B).
 `split=True` gives half of ε to each part, as Chan et al. do: the whole sequence of sums is ε-DP.
 `split=False` gives all of ε to both, as Tossou & Dimitrakakis (2016, sec. 2.3) do. An item between two powers of
 two is then in up to k nodes *and* in the next Logarithmic range: the loss is 2ε, not ε as the paper claims.
-
-The stack is Binary's, indexed by the set bits of n; its entry 1 is the latest power of two.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.binary import dyadic_nodes
 from dpbandits.mechanisms.bits import floor_log2, popcount
 from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
 from dpbandits.mechanisms.logarithmic import log_nodes
-from dpbandits.mechanisms.release import NoiseSource, release
-from dpbandits.mechanisms.state import public, secret
+from dpbandits.mechanisms.release import NoiseSource
+from dpbandits.mechanisms.stack import State, dyadic_nodes, push
 from dpbandits.privacy import Guarantee, scale_for
 from dpbandits.privacy.rounding import above
 
@@ -37,31 +34,16 @@ class Params(NamedTuple):
     tree_scales: Any
 
 
-class State(NamedTuple):
-    """What is kept of a bank of counters; entry d of the stack is the latest prefix with d set bits."""
-
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    sums: Annotated[Any, public("arms")]
-    total: Annotated[Any, secret("arms")]
-    exact: Annotated[Any, secret("arms", "depth")]
-    released: Annotated[Any, public("arms", "depth")]
-
-
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    if state.counts[arm] >= params.horizon:
-        return
     n = state.counts[arm] + 1
-    d = popcount(n)
-    scale = params.log_scale if d == 1 else params.tree_scales[floor_log2(n)]
-    below = max(d - 1, 1)  # a power of two continues from the one before
-    total = state.total[arm] + reward
-    node = release(noise, total - state.exact[arm, below], scale)
-    state.sums[arm] = state.released[arm, d] = state.released[arm, below] + node
-    state.exact[arm, d] = total
-    state.total[arm] = total
-    state.counts[arm] = n
+    if n <= params.horizon:
+        depth = popcount(n)
+        if depth == 1:  # a power of two continues from the one before
+            push(state, arm, 1, 1, reward, params.log_scale, noise)
+        else:
+            push(state, arm, depth, depth - 1, reward, params.tree_scales[floor_log2(n)], noise)
 
 
 def configure(epsilon: float, *, split: bool = True, horizon: int = MAX_ITEMS) -> tuple[Params, dict[str, int]]:
@@ -86,8 +68,13 @@ class Hybrid(ContinualCounter):
 
     def __init__(self, epsilon: float, *, split: bool = True, noise: NoiseSource | None = None) -> None:
         params, sizes = configure(epsilon, split=split)
-        self.split = split
+        self._split = split
         super().__init__(epsilon, params, State, sizes, noise, largest_scale=float(params.tree_scales[-1]))
+
+    @property
+    def split(self) -> bool:
+        """Whether epsilon is shared by the two parts, or given to both."""
+        return self._split
 
     @property
     def guarantee(self) -> Guarantee:
