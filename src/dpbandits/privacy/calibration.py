@@ -92,7 +92,7 @@ def calibrate_interval(
     """Return the best internal epsilon of DP-UCB-Int for a budget, by tight accounting up to `horizon`.
 
     Without a horizon the bound for an unlimited one is used; a pure budget (delta = 0) needs a horizon. The time
-    grows with the number of releases: seconds for a thousand, a minute for ten thousand. `grid_bits` is that of the
+    grows with the number of releases: seconds for a thousand, minutes from ten thousand on. `grid_bits` is that of the
     live noise source; None means continuous noise.
 
     >>> calibrate_interval(Budget(0.1, math.exp(-10)), v=1.1, series="y", horizon=100_000)
