@@ -7,30 +7,14 @@ Privacy: an item is in at most one node per level, so the whole sequence of sums
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+
+import numpy as np
 
 from dpbandits import _validate
-from dpbandits._kernel import kernel
-from dpbandits.mechanisms.bits import popcount
-from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
+from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node
 from dpbandits.mechanisms.release import NoiseSource
-from dpbandits.mechanisms.stack import State, dyadic_nodes, push
+from dpbandits.mechanisms.stack import Params, State, dyadic_nodes
 from dpbandits.privacy import scale_for
-
-
-class Params(NamedTuple):
-    """Constants of the kernel."""
-
-    horizon: int
-    scale: float
-
-
-@insert.register(Params)
-@kernel
-def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    if state.counts[arm] < params.horizon:
-        depth = popcount(state.counts[arm] + 1)
-        push(state, arm, depth, depth - 1, reward, params.scale, noise)
 
 
 def configure(epsilon: float, horizon: int) -> tuple[Params, dict[str, int]]:
@@ -38,7 +22,8 @@ def configure(epsilon: float, horizon: int) -> tuple[Params, dict[str, int]]:
     epsilon = _validate.real("(0, inf)", epsilon=epsilon)
     horizon = _validate.integer(f"[1, {MAX_ITEMS}]", horizon=horizon)
     levels = horizon.bit_length()
-    return Params(horizon, scale_for(epsilon, uses=levels)), {"depth": levels + 1}
+    scale = scale_for(epsilon, uses=levels)
+    return Params(horizon, 0, scale, np.full(levels, scale)), {"depth": levels + 1}
 
 
 class Binary(ContinualCounter):
@@ -51,9 +36,9 @@ class Binary(ContinualCounter):
 
     def __init__(self, epsilon: float, horizon: int, *, noise: NoiseSource | None = None) -> None:
         params, sizes = configure(epsilon, horizon)
-        largest = params.scale
+        largest = params.power_scale
         super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest, horizon=params.horizon)
 
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield one node per set bit of n."""
-        return dyadic_nodes(n, self._params.scale)
+        return dyadic_nodes(n, self._params.power_scale)

@@ -11,39 +11,17 @@ two is then in up to k nodes *and* in the next Logarithmic range: the loss is 2Î
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpbandits import _validate
-from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import floor_log2, popcount
-from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
+from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node
 from dpbandits.mechanisms.logarithmic import log_nodes
 from dpbandits.mechanisms.release import NoiseSource
-from dpbandits.mechanisms.stack import State, dyadic_nodes, push
+from dpbandits.mechanisms.stack import Params, State, dyadic_nodes
 from dpbandits.privacy import Guarantee, scale_for
 from dpbandits.privacy.rounding import above
-
-
-class Params(NamedTuple):
-    """Constants of the kernel: entry k of `tree_scales` is the node noise between 2^k and 2^(k+1)."""
-
-    horizon: int
-    log_scale: float
-    tree_scales: Any
-
-
-@insert.register(Params)
-@kernel
-def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
-    n = state.counts[arm] + 1
-    if n <= params.horizon:
-        depth = popcount(n)
-        if depth == 1:  # a power of two continues from the one before
-            push(state, arm, 1, 1, reward, params.log_scale, noise)
-        else:
-            push(state, arm, depth, depth - 1, reward, params.tree_scales[floor_log2(n)], noise)
 
 
 def configure(epsilon: float, *, split: bool = True, horizon: int = MAX_ITEMS) -> tuple[Params, dict[str, int]]:
@@ -56,7 +34,7 @@ def configure(epsilon: float, *, split: bool = True, horizon: int = MAX_ITEMS) -
     share = epsilon / 2 if _validate.flag(split=split) else epsilon
     levels = horizon.bit_length()
     tree_scales = np.array([math.nan] + [scale_for(share, uses=k) for k in range(1, levels)])
-    return Params(horizon, scale_for(share), tree_scales), {"depth": levels + 1}
+    return Params(horizon, 1, scale_for(share), tree_scales), {"depth": levels + 1}
 
 
 class Hybrid(ContinualCounter):
@@ -85,7 +63,7 @@ class Hybrid(ContinualCounter):
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield the Logarithmic noises and one tree node per further set bit of n."""
         k = floor_log2(n)
-        yield from log_nodes(n, self._params.log_scale)
+        yield from log_nodes(n, self._params.power_scale)
         yield from dyadic_nodes(n - 2**k, float(self._params.tree_scales[k]), offset=2**k)
 
     def paper_error_bound(self, n: int, gamma: float, log_base: float = 2.0) -> float:
