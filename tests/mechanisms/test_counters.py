@@ -272,7 +272,7 @@ def _reserve(noise: FailingNoise, scale: float, mechanism: int = 0) -> float:
     return float(reserve(noise.source, scale, mechanism))
 
 
-def test_a_failed_release_changes_nothing(make: Make) -> None:
+def test_a_failed_release_ends_the_counter(make: Make) -> None:
     for works in range(9):
         noise = FailingNoise(works)
         counter = make(1.0, noise)
@@ -282,6 +282,20 @@ def test_a_failed_release_changes_nothing(make: Make) -> None:
                 before = [array.copy() for array in counter._state]
                 counter.insert(1.0)
         assert all(np.array_equal(a, b) for a, b in zip(before, counter._state, strict=True))
+        noise.works = 1000
+        with pytest.raises(RuntimeError, match="takes no more items"):
+            counter.insert(1.0)
+
+
+def test_invalid_input_found_late_does_not_break_a_counter(make: Make) -> None:
+    noise = RecordingNoise(SeededNoise(1), Ledger(), {"arm": np.int64(3)})
+    counter = make(1.0, noise)
+    with pytest.raises(InvalidInput, match="plain JSON"):
+        counter.insert(1.0)
+    assert (counter.count, len(noise.ledger)) == (0, 0)
+    noise.context["arm"] = 3
+    counter.insert(1.0)
+    assert counter.count == 1
 
 
 def test_threads_do_not_release_a_node_twice(make: Make) -> None:
@@ -304,8 +318,10 @@ def test_a_counter_cannot_be_copied(make: Make) -> None:
     for action in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="the copy would reuse its noise"):
             action(counter)
-    with pytest.raises(AttributeError):
-        counter.epsilon = 0.001  # type: ignore[misc]
+    for name in ("epsilon", "horizon", "split", "base"):
+        if hasattr(counter, name):
+            with pytest.raises(AttributeError):
+                setattr(counter, name, 1)
 
 
 def test_a_counter_stays_in_its_process(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

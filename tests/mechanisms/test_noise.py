@@ -193,6 +193,11 @@ def test_secrets_are_integers_and_mechanisms_are_known() -> None:
             call()
     with pytest.raises(InvalidInput, match="it adds no noise"):
         reserve(noise, 1.0, RESPONSE)
+    recording = RecordingNoise(noise, Ledger())
+    for scale, mechanism in ((1.0, RESPONSE), (CARRIED, LAPLACE)):
+        with pytest.raises(InvalidInput, match="Expected"):
+            reserve(recording, scale, mechanism)
+    assert len(recording.ledger) == 0
 
 
 @given(st.floats(0, 1), st.integers(0, 30))

@@ -31,7 +31,10 @@ def test_guarantee() -> None:
     assert certified.within(Budget(1.0, 1e-6))
     assert not certified.within(Budget(1.0, 1e-7))
     assert not certified.within(Budget(0.9, 1e-6))
-    assert certified.to_dict()["horizon"] is None
+    assert certified.to_dict()["horizon"] == "infinity"
+    listed = Guarantee(epsilon=1.0, horizon=None, theorem="t", certified=True)
+    assert listed.to_dict()["horizon"] is None
+    assert "for these releases" in str(listed)
     with pytest.raises(InvalidInput, match="Expected horizon="):
         Guarantee(epsilon=1.0, horizon=0, theorem="t", certified=True)
 

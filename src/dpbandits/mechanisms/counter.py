@@ -84,14 +84,23 @@ class ContinualCounter(ABC):
         self._params = params
         self._state = allocate(state_class, {"arms": 1, **sizes}, self._noise.secret_dtype)
         self._lock = threading.Lock()
+        self._broken = False
         self._process = os.getpid()
 
     def insert(self, reward: float) -> float:
-        """Add a reward from [0, 1] and return the new noisy sum. Whatever goes wrong, nothing has changed."""
+        """Add a reward from [0, 1] and return the new noisy sum. Invalid input changes nothing.
+
+        If anything else goes wrong (a ledger that cannot be written, an interrupt), the noise may have been seen
+        already: the counter keeps its last sum and takes no more items, since drawing again would cost twice.
+        """
         reward = _validate.real("[0, 1]", reward=reward)
+        if os.getpid() != self._process:
+            raise RuntimeError("This counter belongs to the process that made it: a copy would reuse its noise.")
         with self._lock:
-            if os.getpid() != self._process:
-                raise RuntimeError("This counter belongs to the process that made it: a copy would reuse its noise.")
+            if self._broken:
+                raise RuntimeError(
+                    "An earlier insertion failed after noise was drawn: this counter takes no more items."
+                )
             item = self.count + 1
             limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
             if item > limit:
@@ -99,7 +108,8 @@ class ContinualCounter(ABC):
             before = [array.copy() for array in self._state]
             try:
                 insert(self._params, self._state, 0, self._noise.encode(reward), self._noise)
-            except BaseException:
+            except BaseException as problem:
+                self._broken = not isinstance(problem, InvalidInput)
                 for array, saved in zip(self._state, before, strict=True):
                     array[...] = saved
                 raise
@@ -133,7 +143,6 @@ class ContinualCounter(ABC):
         """What one item loses at most, over the whole sequence of sums."""
         return Guarantee(
             self.epsilon,
-            unit="one item",
             horizon=self.horizon,
             theorem=SHIFT_THEOREM,
             certified=self._noise.is_exact,

@@ -33,8 +33,9 @@ class RecordingNoise:
     """A noise source that passes everything on to `source` and writes it into `ledger`.
 
     The row of a release holds the mechanism, its parameters, the released value, and whatever the caller put into
-    `context` (the arm, the number of the release). The row of a reserved noise has no value; the release that
-    carries it says so. No row holds a secret or a noise.
+    `context` (the arm, the number of the release). The row of a reserved noise has no value, and the release of a sum
+    that carries reserved noise says so, but not which: that is the counter's schedule. No row holds a secret or a
+    noise.
 
     >>> from dpbandits.mechanisms import SeededNoise
     >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"arm": "A"})
@@ -108,8 +109,10 @@ def _release(noise: RecordingNoise, secret: Any, scale: float, mechanism: int = 
 
 @reserve.register(RecordingNoise)
 def _reserve(noise: RecordingNoise, scale: float, mechanism: int = LAPLACE) -> Any:
-    noise.ledger.append({**noise.row(scale, mechanism), "reserved": True})
-    return reserve(noise.source, scale, mechanism)
+    row = noise.row(scale, mechanism)
+    secret_noise = reserve(noise.source, scale, mechanism)
+    noise.ledger.append({**row, "reserved": True})
+    return secret_noise
 
 
 @uniform.register(RecordingNoise)

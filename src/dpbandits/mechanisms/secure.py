@@ -126,7 +126,8 @@ class SecureNoise:
         steps = scale * self._grid
         event = DiscreteGaussianEvent(steps, self._grid)
         measurement = _integers() >> dp.m.then_gaussian(scale=steps)
-        assert measurement.map(self._grid) <= rho_of(event)  # the accountant's figure is OpenDP's, rounded up
+        if measurement.map(self._grid) > rho_of(event):
+            raise RuntimeError(f"OpenDP's privacy map for sigma={steps} is above the accountant's figure.")
         return measurement, event
 
     def _response(self, scale: float) -> tuple[Any, Event]:

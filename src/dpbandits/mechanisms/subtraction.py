@@ -129,9 +129,13 @@ class SubtractionTree(ContinualCounter):
 
     def __init__(self, epsilon: float, horizon: int, base: int = 9, *, noise: NoiseSource | None = None) -> None:
         params, sizes = configure(epsilon, horizon, base)
-        self.base = 2 * params.half + 1
         largest = params.scale
         super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest, horizon=params.horizon)
+
+    @property
+    def base(self) -> int:
+        """The number of children of a node."""
+        return int(2 * self._params.half + 1)
 
     def _nodes(self, n: int) -> Iterator[Node]:
         """Yield |digit| nodes per balanced digit of n."""

@@ -20,25 +20,26 @@ RDP = "Rényi DP (Mironov 2017)"
 PLD = "privacy loss distribution (dp-accounting)"
 
 
-def compose(events: Iterable[Event | float], delta: float, horizon: float = math.inf) -> Guarantee:
+def compose(events: Iterable[Event | float], delta: float, horizon: float | None = None) -> Guarantee:
     """Return the tightest guarantee that is valid for the adaptive composition of the releases, and of no others.
 
     Args:
         events: what was released, in any order; a bare number is any epsilon-DP mechanism.
         delta: the largest delta allowed; with 0 only basic composition applies.
-        horizon: up to where the list is complete; it is only passed on to the guarantee.
+        horizon: up to where the list is complete, if it is that of a schedule; it is only passed on.
 
     >>> from dpbandits.privacy import LaplaceEvent
     >>> compose([LaplaceEvent(scale=10.0)] * 100, delta=1e-6).epsilon
     4.693
     >>> print(compose([0.25, 0.5], delta=0))
-    (0.75, 0)-DP in one reward at any horizon, by basic composition
+    (0.75, 0)-DP in one reward for these releases, by basic composition
     """
     if isinstance(events, Mapping):
         raise InvalidInput("Expected events to be a list of all releases: of a mapping only the keys would count.")
     listed = [as_event(event) for event in events]
     delta = _validate.real("[0, 1)", delta=delta)
-    horizon = _validate.horizon(horizon)
+    if horizon is not None:
+        horizon = _validate.horizon(horizon)
     candidates = [(epsilon, delta, theorem) for theorem, epsilon in epsilons_by_theorem(listed, delta).items()]
     pure = _pure_epsilons(listed)
     if pure is not None:

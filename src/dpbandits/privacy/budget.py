@@ -34,7 +34,9 @@ class Guarantee:
     `horizon`: Pr[output in E | r] <= e^epsilon Pr[output in E | r'] + delta. The output is the whole action
     sequence and everything else that was released.
 
-    `theorem` names what gives the bound. `certified` is False for a published claim that has no valid proof.
+    `theorem` names what gives the bound. `certified` means proved, for the noise that is really drawn; without it the
+    statement is only a claim: of a publication whose proof fails, or about noise that is not exact. A horizon of None
+    means the listed releases and nothing else.
 
     >>> print(Guarantee(epsilon=0.5, delta=1e-6, horizon=1000, theorem="zCDP", certified=True))
     (0.5, 1e-06)-DP in one reward up to n = 1000, by zCDP
@@ -43,13 +45,14 @@ class Guarantee:
     epsilon: float
     delta: float = 0.0
     unit: str = field(default=ONE_REWARD, kw_only=True)
-    horizon: float = field(default=math.inf, kw_only=True)
+    horizon: float | None = field(default=math.inf, kw_only=True)
     theorem: str = field(kw_only=True)
     certified: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[0, inf)", delta="[0, 1)")
-        object.__setattr__(self, "horizon", _validate.horizon(self.horizon))
+        if self.horizon is not None:
+            object.__setattr__(self, "horizon", _validate.horizon(self.horizon))
         _validate.flag(certified=self.certified)
 
     def within(self, budget: Budget) -> bool:
@@ -57,17 +60,18 @@ class Guarantee:
         return self.certified and self.epsilon <= budget.epsilon and self.delta <= budget.delta
 
     def to_dict(self) -> dict[str, object]:
-        """Return a form that JSON can hold; an unlimited horizon is None."""
+        """Return a form that JSON can hold; an unlimited horizon is "infinity"."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "unit": self.unit,
-            "horizon": None if math.isinf(self.horizon) else self.horizon,
+            "horizon": "infinity" if self.horizon == math.inf else self.horizon,
             "theorem": self.theorem,
             "certified": self.certified,
         }
 
     def __str__(self) -> str:
-        span = "at any horizon" if math.isinf(self.horizon) else f"up to n = {self.horizon}"
+        spans = {None: "for these releases", math.inf: "at any horizon"}
+        span = spans.get(self.horizon, f"up to n = {self.horizon}")
         verb = "by" if self.certified else "only claimed, by"
         return f"({self.epsilon:.6g}, {self.delta:.3g})-DP in {self.unit} {span}, {verb} {self.theorem}"

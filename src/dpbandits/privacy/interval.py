@@ -160,7 +160,7 @@ def interval_guarantee(
 def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> float:
     """Return a bound on Σ_k W_k^-v over the whole infinite schedule.
 
-    The releases up to n = 10^5 are summed as they are. Beyond the last of them, W, Lemma B.1 gives
+    The releases up to n = 10^5 are summed as they are. Beyond the last of them, W, Lemma B.1 gives (*)
     W_k^-v <= ε Σ_{W_{k-1} < i <= W_k} i^-v (for the x-series because i^(-v/2) >= W_k^(-v/2)), together at most
     ε ζ(v, W + 1). The constant series is exactly f^-v ζ(v).
     """
@@ -170,7 +170,9 @@ def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> flo
         return above(math.ceil(1 / epsilon) ** -v * _zeta(v))
     times = release_times(epsilon, v, series, horizon=_EXACT_UP_TO)
     last = int(times[-1]) if len(times) else 0
-    return above(float(np.sum(times.astype(np.float64) ** -v)) + epsilon * _zeta(v, last + 1))
+    # (*) holds for the W_k as computed, up to the rounding of their cumulative sums: far less than 1e-9.
+    tail = epsilon * _zeta(v, last + 1) * (1 + 1e-9)
+    return above(float(np.sum(times.astype(np.float64) ** -v)) + tail)
 
 
 def _validated_v(v: float) -> float:

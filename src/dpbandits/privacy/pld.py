@@ -32,8 +32,10 @@ Profile = NDArray[np.float64]
 # the dots adds at most step²/4 to a variance of size², a relative 1/256 at worst and far less in practice.
 _STEPS_PER_TOTAL = 1500
 _STEPS_PER_EVENT = 8
-# Mass that truncated tails and floating-point rounding may move, taken from delta beforehand: per convolution, and per
-# release, since raising a transform to a power multiplies its error (5e-17 a release was the most ever seen).
+# Mass that truncated tails and floating-point rounding may move, taken from delta beforehand: once for building and
+# reading a distribution, per convolution, and per release, since raising a transform to a power multiplies its error.
+# The most that was ever seen: 7e-14 once and 5e-17 a release.
+_ERROR_ONCE = 1e-12
 _ERROR_PER_CONVOLUTION = 1e-14
 _ERROR_PER_RELEASE = 1e-15
 # With more distinct events than this, those within a narrow band of epsilon are counted as its largest.
@@ -46,7 +48,8 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
     counts = _merged(Counter(events))
     if not counts:
         return 0.0
-    usable_delta = delta - _ERROR_PER_CONVOLUTION * (2 * len(counts) + 1) - _ERROR_PER_RELEASE * counts.total()
+    reserved = _ERROR_ONCE + _ERROR_PER_CONVOLUTION * 2 * len(counts) + _ERROR_PER_RELEASE * counts.total()
+    usable_delta = delta - reserved
     if usable_delta <= 0 or any(map(_unsupported, counts)):
         return math.inf
     total = math.sqrt(sum(count * size(event) ** 2 for event, count in counts.items()))
@@ -64,10 +67,10 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
 
 
 def _unsupported(event: Event) -> bool:
-    # Beyond these sizes e^ε overflows or 1 - e^-ε vanishes; closed forms are as good there. A Gaussian of size 30
-    # already loses 450.
+    # Beyond these sizes e^ε overflows or 1 - e^-ε loses its digits; closed forms are as good there. A Gaussian of
+    # size 30 already loses 450.
     largest = 30 if isinstance(event, GaussianEvent) else 300
-    return isinstance(event, DiscreteGaussianEvent) or not 1e-12 < size(event) < largest
+    return isinstance(event, DiscreteGaussianEvent) or not 1e-6 < size(event) < largest
 
 
 def _distribution(event: Event, step: float) -> Any:
@@ -126,13 +129,15 @@ def discrete_laplace_profile(event: DiscreteLaplaceEvent, e: Profile) -> Profile
     upper = epsilon - j * gap
     lower = upper - gap
     weight = np.expm1(np.clip(e, lower, upper) - lower) / np.expm1(gap)
-    at_lower = np.exp((lower - epsilon) / 2)
-    return _profile(epsilon, e, 1 - at_lower * (1 + weight * np.expm1(gap / 2)))
+    x = (lower - epsilon) / 2
+    # 1 - e^x (1 + weight (e^(gap/2) - 1)), without cancellation near the largest loss
+    return _profile(epsilon, e, -(np.expm1(x) + np.exp(x) * weight * np.expm1(gap / 2)))
 
 
 def _profile(epsilon: float, e: Profile, inside: Profile) -> Profile:
     """Complete a profile outside [-ε, ε], where it is the same for every epsilon-DP mechanism with these losses."""
-    return np.where(e >= epsilon, 0.0, np.where(e <= -epsilon, -np.expm1(np.minimum(e, 0)), inside))
+    completed = np.where(e >= epsilon, 0.0, np.where(e <= -epsilon, -np.expm1(np.minimum(e, 0)), inside))
+    return np.clip(completed, 0.0, 1.0)
 
 
 def _merged(counts: Counter[Event]) -> Counter[Event]:
