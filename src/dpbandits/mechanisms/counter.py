@@ -72,7 +72,7 @@ class ContinualCounter(ABC):
         horizon: float = math.inf,
     ) -> None:
         self._noise = SecureNoise() if noise is None else noise
-        if type(self._noise) not in release.registry:
+        if release.dispatch(type(self._noise)) is release.registry[object]:
             raise TypeError(f"Expected noise={noise!r} to be a noise source, such as SecureNoise() or SeededNoise(1).")
         if largest_scale > self._noise.largest_scale:
             smallest = epsilon * (largest_scale / self._noise.largest_scale)
@@ -98,9 +98,7 @@ class ContinualCounter(ABC):
             raise RuntimeError("This counter belongs to the process that made it: a copy would reuse its noise.")
         with self._lock:
             if self._broken:
-                raise RuntimeError(
-                    "An earlier insertion failed after noise was drawn: this counter takes no more items."
-                )
+                raise RuntimeError("An earlier insertion failed halfway: this counter takes no more items.")
             item = self.count + 1
             limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
             if item > limit:
