@@ -31,6 +31,7 @@ from dpbandits.mechanisms import (
     WeightedHybrid,
     insert,
     release,
+    reserve,
 )
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, LaplaceEvent, PureEvent, calibrate_interval, compose
 from dpbandits.privacy.pld import _distribution
@@ -153,6 +154,35 @@ def counter_rows() -> list[tuple[str, str, str, str]]:
     return rows
 
 
+@njit
+def _sign_times_exponential(noise: Any, draws: int) -> float:
+    total = 0.0
+    for _ in range(draws):
+        total += reserve(noise, 2.0)
+    return total
+
+
+@njit
+def _generator_laplace(generator: Any, draws: int) -> float:
+    total = 0.0
+    for _ in range(draws):
+        total += generator.laplace(0.0, 2.0)
+    return total
+
+
+def draw_rows() -> list[tuple[str, str]]:
+    noise, draws = SeededNoise(1), 10**6
+
+    def one_draw(loop: Any, source: Any) -> str:
+        loop(source, 1)  # compiles
+        return shown(seconds(lambda: loop(source, draws)) / draws)
+
+    return [
+        ("one compiled Laplace draw, sign times exponential", one_draw(_sign_times_exponential, noise)),
+        ("one compiled Laplace draw, Generator.laplace", one_draw(_generator_laplace, noise.generator)),
+    ]
+
+
 def secure_rows() -> list[tuple[str, str]]:
     noise = SecureNoise()
     release(noise, 0, 10.0)
@@ -170,7 +200,7 @@ def table(header: list[str], rows: list[Any]) -> str:
 
 def main() -> None:
     print("accounting ...", flush=True)
-    accounting = import_rows() + accounting_rows() + secure_rows()
+    accounting = import_rows() + accounting_rows() + secure_rows() + draw_rows()
     print("against dp-accounting ...", flush=True)
     library = library_rows()
     print("counters ...", flush=True)

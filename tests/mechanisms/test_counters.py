@@ -3,8 +3,6 @@
 import copy
 import math
 import pickle
-import sys
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
@@ -33,6 +31,7 @@ from dpbandits.mechanisms import (
 )
 from dpbandits.mechanisms.state import allocate, fields_of
 from dpbandits.privacy import Event, Ledger
+from threads import in_threads
 
 HORIZON = 4096
 Make = Callable[[float, NoiseSource], ContinualCounter]
@@ -114,6 +113,7 @@ REFERENCE_MEAN_VARIANCES = {
     "binary": (lambda n: Binary(1.0, n), 4913),
     "subtraction": (lambda n: SubtractionTree(1.0, n, 9), 871),
     "hybrid": (lambda n: Hybrid(1.0), 13964),
+    "hybrid unsplit": (lambda n: Hybrid(1.0, split=False), 3491),
     "weighted": (lambda n: WeightedHybrid(1.0), 1557),
 }
 
@@ -300,16 +300,7 @@ def test_invalid_input_found_late_does_not_break_a_counter(make: Make) -> None:
 
 def test_threads_do_not_release_a_node_twice(make: Make) -> None:
     counter = make(1.0, SecureNoise())
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=lambda: [counter.insert(1.0) for _ in range(50)]) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(lambda: [counter.insert(1.0) for _ in range(50)])
     assert counter.count == 200
 
 

@@ -136,6 +136,10 @@ def test_too_many_releases_to_compose_are_bounded_by_zcdp() -> None:
 
 def test_live_noise_is_calibrated_on_its_grid() -> None:
     """On a coarse grid the discrete noise costs more than the continuous one, and calibration knows."""
+    costs = [
+        interval_guarantee(0.015688, delta=DELTA, horizon=100_000, grid_bits=bits).epsilon for bits in (0, 12, None)
+    ]
+    assert costs == pytest.approx([1.009, 0.99914, 0.99914], abs=1e-4)
     continuous = calibrate_interval(TENTH, 1.1, "y", 100_000)
     coarse = interval_guarantee(continuous, 1.1, "y", delta=DELTA, horizon=100_000, grid_bits=0)
     assert coarse.epsilon > 0.1
@@ -246,6 +250,7 @@ def test_bad_horizon(horizon: float) -> None:
     for call in (
         lambda: interval_guarantee(0.01, delta=1e-6, horizon=horizon),
         lambda: calibrate_interval(ONE, horizon=horizon),
+        lambda: published_interval_guarantee(0.01, delta=1e-6, horizon=horizon),
         lambda: release_times(0.01, horizon=horizon),
     ):
         with pytest.raises(InvalidInput, match="Expected horizon="):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dpbandits import InvalidInput, Ledger, LedgerError
 from dpbandits.privacy import verify
 from dpbandits.privacy.ledger import GENESIS
+from threads import in_threads
 
 plain_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -160,18 +161,6 @@ def test_numbers_of_rows_are_integers(number: str) -> None:
 
 
 def test_threads_share_a_ledger() -> None:
-    import sys
-    import threading
-
     ledger = Ledger()
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=lambda: [ledger.append({"i": i}) for i in range(200)]) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(lambda: [ledger.append({"i": i}) for i in range(200)])
     assert verify(ledger.to_jsonl()) == ledger.head == (799, ledger.head[1])

@@ -26,7 +26,7 @@ from dpbandits.privacy.rounding import ratio_up
 # that no 64-bit integer saturates.
 _LARGEST_SUM = 2**61
 _LARGEST_SCALE = 2.0**53
-_KEPT = 1000  # mechanisms, by scale: building one costs more than a draw
+_KEPT = 1000  # mechanisms, by scale, so that they are not built anew for every draw
 
 
 class SecureNoise:

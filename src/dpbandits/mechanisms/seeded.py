@@ -83,7 +83,7 @@ class SeededNoise(_Fields):
 def _reserve(noise: SeededNoise, scale: float, mechanism: int = LAPLACE) -> float:
     if mechanism == GAUSSIAN:
         return scale * noise.generator.standard_normal()
-    # A random sign on an exponential: compiled, less than half the time of Generator.laplace.
+    # A random sign on an exponential is cheaper, compiled, than Generator.laplace (benchmarks/results.md).
     size = scale * noise.generator.standard_exponential()
     return size if noise.generator.random() < 0.5 else -size
 

@@ -36,7 +36,8 @@ class State(NamedTuple):
     released: Annotated[Any, public("arms", "depth")]
 
 
-# In one piece on purpose: compiled, a helper for its second half, or max() for `below`, more than doubles its time.
+# In one piece, and without max() for `below`, because numba then inlines it: look at Binary and Hybrid in
+# benchmarks/results.md before and after changing this.
 @insert.register(Params)
 @kernel
 def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> None:
