@@ -50,13 +50,13 @@ class SymbolicNoise:
 
 
 @reserve.register(SymbolicNoise)
-def _reserve(noise: SymbolicNoise, scale: float, mechanism: int = 0) -> Form:
+def _reserve(noise: SymbolicNoise, scale: float, mechanism: int = 0, arm: int = 0) -> Form:
     noise.scales.append(scale)
     return Form({("noise", len(noise.scales) - 1): 1})
 
 
 @release.register(SymbolicNoise)
-def _release(noise: SymbolicNoise, secret: Any, scale: float, mechanism: int = 0) -> Form:
+def _release(noise: SymbolicNoise, secret: Any, scale: float, mechanism: int = 0, arm: int = 0) -> Form:
     return (Form({}) if scale == CARRIED else _reserve(noise, scale)).__add__(secret)
 
 

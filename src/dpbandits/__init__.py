@@ -1,21 +1,35 @@
 """Differentially private multi-armed bandits.
 
-Importing the package is light: numba, OpenDP and dp-accounting are loaded on first use.
+Importing the package is light: numba, OpenDP, dp-accounting, pandas and matplotlib are loaded on first use.
 """
 
-from dpbandits import mechanisms, privacy
+from dpbandits import environments, mechanisms, policies, privacy
+from dpbandits.environments import Bernoulli
 from dpbandits.errors import DPBanditsError, InvalidInput, LedgerError
+from dpbandits.policies import DPUCB, UCB, DPUCBBound, DPUCBInt, HybridDMAB, PrivateUCB
 from dpbandits.privacy import Budget, Guarantee, Ledger
+from dpbandits.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "DPUCB",
+    "UCB",
+    "Bernoulli",
     "Budget",
     "DPBanditsError",
+    "DPUCBBound",
+    "DPUCBInt",
     "Guarantee",
+    "HybridDMAB",
     "InvalidInput",
     "Ledger",
     "LedgerError",
+    "PrivateUCB",
+    "SimulationResult",
+    "environments",
     "mechanisms",
+    "policies",
     "privacy",
+    "simulate",
 ]

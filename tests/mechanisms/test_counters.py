@@ -261,13 +261,13 @@ class FailingNoise:
 
 
 @release.register(FailingNoise)
-def _release(noise: FailingNoise, secret: float, scale: float, mechanism: int = 0) -> float:
+def _release(noise: FailingNoise, secret: float, scale: float, mechanism: int = 0, arm: int = 0) -> float:
     noise.use()
     return release(noise.source, secret, scale, mechanism)
 
 
 @reserve.register(FailingNoise)
-def _reserve(noise: FailingNoise, scale: float, mechanism: int = 0) -> float:
+def _reserve(noise: FailingNoise, scale: float, mechanism: int = 0, arm: int = 0) -> float:
     noise.use()
     return float(reserve(noise.source, scale, mechanism))
 
@@ -288,12 +288,12 @@ def test_a_failed_release_ends_the_counter(make: Make) -> None:
 
 
 def test_invalid_input_found_late_does_not_break_a_counter(make: Make) -> None:
-    noise = RecordingNoise(SeededNoise(1), Ledger(), {"arm": np.int64(3)})
+    noise = RecordingNoise(SeededNoise(1), Ledger(), {"batch": np.int64(3)})
     counter = make(1.0, noise)
     with pytest.raises(InvalidInput, match="plain JSON"):
         counter.insert(1.0)
     assert (counter.count, len(noise.ledger)) == (0, 0)
-    noise.context["arm"] = 3
+    noise.context["batch"] = 3
     counter.insert(1.0)
     assert counter.count == 1
 

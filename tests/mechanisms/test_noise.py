@@ -27,7 +27,6 @@ from dpbandits.mechanisms import (
     SecureNoise,
     SeededNoise,
     beta,
-    binomial,
     normal,
     release,
     reserve,
@@ -126,14 +125,6 @@ def test_other_draws(source: Callable[[], SeededNoise | SecureNoise]) -> None:
     assert stats.kstest([normal(noise) for _ in range(2000)], stats.norm.cdf).pvalue > ALARM
     assert stats.kstest([beta(noise, 2.0, 5.0) for _ in range(2000)], stats.beta(2, 5).cdf).pvalue > ALARM
     assert stats.kstest([beta(noise, 2.0, 5.0) for _ in range(2000)], stats.beta(3, 5).cdf).pvalue < ALARM
-
-
-def test_binomial_is_for_simulation_only() -> None:
-    noise = SeededNoise(5)
-    mean = np.mean([binomial(noise, 100, 0.3) for _ in range(2000)])
-    assert mean == pytest.approx(30, abs=6 * math.sqrt(21 / 2000))
-    with pytest.raises(TypeError, match="SecureNoise cannot draw binomial numbers"):
-        binomial(SecureNoise(), 10, 0.5)
 
 
 # ---- the live grid
@@ -302,16 +293,19 @@ def test_forked_processes_draw_different_noise() -> None:
 
 @both_sources
 def test_recorder_writes_every_release_and_no_secret(source: Callable[[], SeededNoise | SecureNoise]) -> None:
-    noise = RecordingNoise(source(), Ledger(), {"arm": 1})
+    noise = RecordingNoise(source(), Ledger(), {"experiment": 7})
     values = [release(noise, noise.encode(1.0), 2.0), release(noise, noise.encode(0.5), 4.0, GAUSSIAN)]
-    noise.context["arm"] = 2
-    carried = noise.encode(0.0) + reserve(noise, 3.0)
-    values += [release(noise, carried, CARRIED), release(noise, noise.encode(1.0), 0.5, RESPONSE)]
+    carried = noise.encode(0.0) + reserve(noise, 3.0, LAPLACE, 2)
+    values += [
+        release(noise, carried, CARRIED, LAPLACE, 2),
+        release(noise, noise.encode(1.0), 0.5, RESPONSE, arm=2),
+    ]
     rows = [row.content for row in noise.ledger]
     reserved = rows.pop(2)
     assert [row["value"] for row in rows] == values
-    assert [row["arm"] for row in rows] == [1, 1, 2, 2]
-    assert reserved["reserved"] is True
+    assert [row["arm"] for row in rows] == [0, 0, 2, 2]
+    assert {row["experiment"] for row in rows} == {7}
+    assert (reserved["reserved"], reserved["arm"]) == (True, 2)
     assert "value" not in reserved
     discrete = "discrete " if isinstance(noise.source, SecureNoise) else ""
     assert [row["mechanism"] for row in rows] == [
@@ -320,7 +314,8 @@ def test_recorder_writes_every_release_and_no_secret(source: Callable[[], Seeded
         "carried noise",
         "randomised response",
     ]
-    assert all(set(row) <= {"arm", "mechanism", "value", "scale", "sigma", "sensitivity", "epsilon"} for row in rows)
+    known = {"experiment", "arm", "mechanism", "value", "scale", "sigma", "sensitivity", "epsilon"}
+    assert all(set(row) <= known for row in rows)
     assert verify(noise.ledger.to_jsonl()) == noise.ledger.head
     assert 0 <= uniform(noise) < 1
 
@@ -341,11 +336,11 @@ def test_recorder_refuses_rows_before_it_draws() -> None:
         pass
 
     @release.register(Watched)
-    def _watched(noise: Watched, secret: float, scale: float, mechanism: int = 0) -> float:
+    def _watched(noise: Watched, secret: float, scale: float, mechanism: int = 0, arm: int = 0) -> float:
         drawn.append(scale)
         return secret
 
-    for context in ({"arm": np.int64(3)}, {"value": 1}, {"scale": 1.0}):
+    for context in ({"batch": np.int64(3)}, {"value": 1}, {"scale": 1.0}, {"arm": 1}):
         noise = RecordingNoise(Watched(1), Ledger(), context)
         with pytest.raises(InvalidInput, match="Expected"):
             release(noise, 1.0, 1.0)

@@ -12,6 +12,7 @@ from numba.core.errors import TypingError
 
 from dpbandits import _kernel
 from dpbandits._kernel import generic, kernel
+from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import (
     CARRIED,
     GAUSSIAN,
@@ -25,7 +26,6 @@ from dpbandits.mechanisms import (
     WeightedHybrid,
     beta,
     binary,
-    binomial,
     hybrid,
     insert,
     normal,
@@ -122,7 +122,7 @@ def _every_draw(noise: Any, out: Any) -> None:
         out[i + 4] = uniform(noise)
         out[i + 5] = normal(noise)
         out[i + 6] = beta(noise, 2.0, 0.5)
-        out[i + 7] = binomial(noise, 1000, 0.3)
+        out[i + 7] = binomial(noise, 1000, 0.3) + binomial(noise, 20, 0.9)
 
 
 def test_draws_are_bitwise_equal() -> None:

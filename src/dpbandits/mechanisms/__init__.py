@@ -5,7 +5,7 @@ Everything secret becomes public through `release`, and nowhere else.
 
 from dpbandits.mechanisms.binary import Binary
 from dpbandits.mechanisms.counter import ContinualCounter, Node, insert
-from dpbandits.mechanisms.draws import beta, binomial, normal, uniform
+from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.error_bounds import chan_bound, chernoff_bound
 from dpbandits.mechanisms.hybrid import Hybrid
 from dpbandits.mechanisms.logarithmic import Logarithmic
@@ -33,7 +33,6 @@ __all__ = [
     "SubtractionTree",
     "WeightedHybrid",
     "beta",
-    "binomial",
     "chan_bound",
     "chernoff_bound",
     "insert",

@@ -26,6 +26,11 @@ def configure(epsilon: float, horizon: int) -> tuple[Params, dict[str, int]]:
     return Params(horizon, 0, scale, np.full(levels, scale)), {"depth": levels + 1}
 
 
+def nodes(params: Params, n: int) -> Iterator[Node]:
+    """Yield the noises of the n-th sum: one node per set bit of n."""
+    return dyadic_nodes(n, params.power_scale)
+
+
 class Binary(ContinualCounter):
     """The Binary mechanism for at most `horizon` items.
 
@@ -40,5 +45,4 @@ class Binary(ContinualCounter):
         super().__init__(epsilon, params, State, sizes, noise, largest_scale=largest, horizon=params.horizon)
 
     def _nodes(self, n: int) -> Iterator[Node]:
-        """Yield one node per set bit of n."""
-        return dyadic_nodes(n, self._params.power_scale)
+        return nodes(self._params, n)

@@ -39,6 +39,15 @@ def insert(params: Any, state: Any, arm: int, reward: Any, noise: Any) -> None:
     raise TypeError(f"{type(params).__module__}.Params belongs to no continual counter.")
 
 
+@generic
+def noise_class(params: Any, state: Any, arm: int) -> tuple[int, int]:
+    """Return (level, nodes) of the latest sum of `arm`: sums of one class contain noises of the same scales.
+
+    The counter's `noises(params, level)` lists them.
+    """
+    raise TypeError(f"{type(params).__module__}.Params belongs to no counter with classes of noise.")
+
+
 class Node(NamedTuple):
     """One noise, drawn once and known by its key, on the sum of the items first..last (none if last < first)."""
 

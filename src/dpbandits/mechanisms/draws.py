@@ -25,9 +25,3 @@ def normal(noise: Any) -> float:
 def beta(noise: Any, a: float, b: float) -> float:
     """Return a number from the Beta(a, b) distribution."""
     raise TypeError(f"{type(noise).__name__} cannot draw beta numbers.")
-
-
-@generic
-def binomial(noise: Any, trials: int, probability: float) -> int:
-    """Return how many of so many trials succeed. For simulated environments: live sources do not offer it."""
-    raise TypeError(f"{type(noise).__name__} cannot draw binomial numbers.")

@@ -11,8 +11,10 @@ two is then in up to k nodes *and* in the next Logarithmic range: the loss is 2Î
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits.mechanisms.bits import floor_log2, popcount
@@ -35,6 +37,19 @@ def configure(epsilon: float, *, split: bool = True, horizon: int = MAX_ITEMS) -
     levels = horizon.bit_length()
     tree_scales = np.array([math.nan] + [scale_for(share, uses=k) for k in range(1, levels)])
     return Params(horizon, 1, scale_for(share), tree_scales), {"depth": levels + 1}
+
+
+def nodes(params: Params, n: int) -> Iterator[Node]:
+    """Yield the noises of the n-th sum: the Logarithmic ones, and one tree node per further set bit of n."""
+    k = floor_log2(n)
+    yield from log_nodes(n, params.power_scale)
+    yield from dyadic_nodes(n - 2**k, float(params.tree_scales[k]), offset=2**k)
+
+
+def noises(params: Params, level: int) -> tuple[list[float], NDArray[Any]]:
+    """Return the scales in the sums of a level, and how often each occurs (row) with 0, 1, 2, ... nodes (column)."""
+    j = np.arange(level + 1)
+    return [params.power_scale, float(params.tree_scales[level])], np.array([np.full_like(j, level + 1), j])
 
 
 class Hybrid(ContinualCounter):
@@ -61,10 +76,7 @@ class Hybrid(ContinualCounter):
         return replace(super().guarantee, epsilon=worst)
 
     def _nodes(self, n: int) -> Iterator[Node]:
-        """Yield the Logarithmic noises and one tree node per further set bit of n."""
-        k = floor_log2(n)
-        yield from log_nodes(n, self._params.power_scale)
-        yield from dyadic_nodes(n - 2**k, float(self._params.tree_scales[k]), offset=2**k)
+        return nodes(self._params, n)
 
     def paper_error_bound(self, n: int, gamma: float, log_base: float = 2.0) -> float:
         """Return the paper's Î½ (Lemma B.2 and Algorithm 1), which is meant for split=False.

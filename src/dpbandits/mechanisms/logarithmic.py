@@ -13,7 +13,7 @@ import numpy as np
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import floor_log2, popcount
 from dpbandits.mechanisms.counter import ContinualCounter, Node, insert
-from dpbandits.mechanisms.release import NoiseSource, release
+from dpbandits.mechanisms.release import LAPLACE, NoiseSource, release
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.privacy import scale_for
 
@@ -38,7 +38,7 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
     n = state.counts[arm] + 1
     pending = state.pending[arm] + reward
     if popcount(n) == 1:
-        state.sums[arm] += release(noise, pending, params.scale)
+        state.sums[arm] += release(noise, pending, params.scale, LAPLACE, arm)
         state.pending[arm] = 0
     else:
         state.pending[arm] = pending

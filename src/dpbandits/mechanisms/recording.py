@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import DTypeLike
 
 from dpbandits.errors import InvalidInput
-from dpbandits.mechanisms.draws import beta, binomial, normal, uniform
+from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, NoiseSource, release, reserve
 from dpbandits.privacy import (
     DiscreteGaussianEvent,
@@ -32,16 +32,16 @@ MECHANISM_NAMES: dict[type[Any], str] = {
 class RecordingNoise:
     """A noise source that passes everything on to `source` and writes it into `ledger`.
 
-    The row of a release holds the mechanism, its parameters, the released value, and whatever the caller put into
-    `context` (the arm, the number of the release). The row of a reserved noise has no value, and the release of a sum
+    The row of a release holds the arm by its number, the mechanism, its parameters, the released value, and whatever
+    the caller put into `context`. The row of a reserved noise has no value, and the release of a sum
     that carries reserved noise says so, but not which: that is the counter's schedule. No row holds a secret or a
     noise.
 
     >>> from dpbandits.mechanisms import SeededNoise
-    >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"arm": "A"})
+    >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"experiment": "A"})
     >>> value = release(noise, 10.0, scale=2.0)
     >>> noise.ledger[0].content == {
-    ...     "arm": "A", "mechanism": "laplace", "scale": 2.0, "sensitivity": 1.0, "value": value}
+    ...     "experiment": "A", "arm": 0, "mechanism": "laplace", "scale": 2.0, "sensitivity": 1.0, "value": value}
     True
     """
 
@@ -85,12 +85,12 @@ class RecordingNoise:
         """As in the source."""
         return self.source.event(scale, mechanism)
 
-    def row(self, scale: float, mechanism: int) -> dict[str, Any]:
+    def row(self, scale: float, mechanism: int, arm: int) -> dict[str, Any]:
         """Return what is known of a release before it is drawn; anything wrong with it is found here."""
-        details: dict[str, Any] = {"mechanism": "carried noise"}
+        details: dict[str, Any] = {"arm": int(arm), "mechanism": "carried noise"}
         if scale != CARRIED:
             event = self.source.event(scale, mechanism)
-            details = {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
+            details |= {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
         taken = self.context.keys() & {*details, "reserved", "value"}
         if taken:
             raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")
@@ -100,17 +100,17 @@ class RecordingNoise:
 
 
 @release.register(RecordingNoise)
-def _release(noise: RecordingNoise, secret: Any, scale: float, mechanism: int = LAPLACE) -> float:
-    row = noise.row(scale, mechanism)
-    value = float(release(noise.source, secret, scale, mechanism))
+def _release(noise: RecordingNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
+    row = noise.row(scale, mechanism, arm)
+    value = float(release(noise.source, secret, scale, mechanism, arm))
     noise.ledger.append({**row, "value": value})
     return value
 
 
 @reserve.register(RecordingNoise)
-def _reserve(noise: RecordingNoise, scale: float, mechanism: int = LAPLACE) -> Any:
-    row = noise.row(scale, mechanism)
-    secret_noise = reserve(noise.source, scale, mechanism)
+def _reserve(noise: RecordingNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Any:
+    row = noise.row(scale, mechanism, arm)
+    secret_noise = reserve(noise.source, scale, mechanism, arm)
     noise.ledger.append({**row, "reserved": True})
     return secret_noise
 
@@ -128,8 +128,3 @@ def _normal(noise: RecordingNoise) -> float:
 @beta.register(RecordingNoise)
 def _beta(noise: RecordingNoise, a: float, b: float) -> float:
     return beta(noise.source, a, b)
-
-
-@binomial.register(RecordingNoise)
-def _binomial(noise: RecordingNoise, trials: int, probability: float) -> int:
-    return binomial(noise.source, trials, probability)

@@ -154,7 +154,7 @@ def _opendp() -> Any:
 
 
 @release.register(SecureNoise)
-def _release(noise: SecureNoise, secret: int, scale: float, mechanism: int = LAPLACE) -> float:
+def _release(noise: SecureNoise, secret: int, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if not isinstance(secret, numbers.Integral):
         raise TypeError("A live secret is an integer in grid steps: encode rewards first.")
     if mechanism == RESPONSE:
@@ -165,7 +165,7 @@ def _release(noise: SecureNoise, secret: int, scale: float, mechanism: int = LAP
 
 
 @reserve.register(SecureNoise)
-def _reserve(noise: SecureNoise, scale: float, mechanism: int = LAPLACE) -> int:
+def _reserve(noise: SecureNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> int:
     return noise.draw(scale, mechanism)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.draws import beta, binomial, normal, uniform
+from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve, validated_mechanism
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 from dpbandits.privacy.rounding import ratio_up
@@ -80,7 +80,7 @@ class SeededNoise(_Fields):
 
 @reserve.register(SeededNoise)
 @kernel
-def _reserve(noise: SeededNoise, scale: float, mechanism: int = LAPLACE) -> float:
+def _reserve(noise: SeededNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if mechanism == GAUSSIAN:
         return scale * noise.generator.standard_normal()
     # A random sign on an exponential is cheaper, compiled, than Generator.laplace (benchmarks/results.md).
@@ -90,7 +90,7 @@ def _reserve(noise: SeededNoise, scale: float, mechanism: int = LAPLACE) -> floa
 
 @release.register(SeededNoise)
 @kernel
-def _release(noise: SeededNoise, secret: float, scale: float, mechanism: int = LAPLACE) -> float:
+def _release(noise: SeededNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if mechanism == RESPONSE:
         # P(1) = (r e^ε + 1 - r) / (e^ε + 1), ε = 1/scale.
         keep = 1.0 / (1.0 + math.exp(-1.0 / scale))
@@ -116,9 +116,3 @@ def _normal(noise: SeededNoise) -> float:
 @kernel
 def _beta(noise: SeededNoise, a: float, b: float) -> float:
     return noise.generator.beta(a, b)
-
-
-@binomial.register(SeededNoise)
-@kernel
-def _binomial(noise: SeededNoise, trials: int, probability: float) -> int:
-    return noise.generator.binomial(trials, probability)

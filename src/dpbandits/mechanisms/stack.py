@@ -12,8 +12,8 @@ import numpy as np
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import floor_log2, popcount
-from dpbandits.mechanisms.counter import Node, insert
-from dpbandits.mechanisms.release import release
+from dpbandits.mechanisms.counter import Node, insert, noise_class
+from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
 
 
@@ -49,11 +49,18 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
     scale = params.power_scale if is_power else params.tree_scales[floor_log2(n)]
     below = params.power_start if is_power else depth - 1
     total = state.total[arm] + reward
-    node = release(noise, total - state.exact[arm, below], scale)
+    node = release(noise, total - state.exact[arm, below], scale, LAPLACE, arm)
     state.sums[arm] = state.released[arm, depth] = state.released[arm, below] + node
     state.exact[arm, depth] = total
     state.total[arm] = total
     state.counts[arm] = n
+
+
+@noise_class.register(Params)
+@kernel
+def _noise_class(params: Params, state: State, arm: int) -> tuple[int, int]:
+    n = state.counts[arm]
+    return floor_log2(n), popcount(n) - 1
 
 
 def dyadic_nodes(n: int, scale: float, offset: int = 0) -> Iterator[Node]:

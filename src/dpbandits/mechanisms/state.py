@@ -1,8 +1,9 @@
 """State is declared, not allocated: what a kernel keeps, in which shape, and what of it is secret.
 
-A State is a NamedTuple whose fields are annotated with `public(...)` or `secret(...)` and the names of their axes.
-Whoever runs the kernel allocates it: float64 secrets in simulation, int64 on the live grid, objects for a taint
-check, local arrays on a GPU. Public fields are counts (int64) or released values (float64).
+A State is a NamedTuple. A field is an array, annotated with `public(...)` or `secret(...)` and the names of its axes,
+or the State of a part, such as a bank of counters. Whoever runs the kernel allocates it: float64 secrets in simulation,
+int64 on the live grid, objects for a taint check, local arrays on a GPU. Public fields are counts (int64) or released
+values (float64). Every state starts as zeros.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike
+
+from dpbandits.errors import InvalidInput
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])  # a NamedTuple class
 
@@ -33,16 +36,48 @@ def secret(*axes: str) -> Field:
     return Field(axes, None, is_secret=True)
 
 
-def fields_of(state_class: type[StateT]) -> dict[str, Field]:
-    """Return the declaration of every field, in order."""
+def fields_of(state_class: type[StateT]) -> dict[str, Any]:
+    """Return the declaration of every field, in order: a Field, or the State class of a part."""
     hints = get_type_hints(state_class, include_extras=True)
-    return {name: get_args(hint)[1] for name, hint in hints.items()}
+    return {name: get_args(hint)[1] if get_args(hint) else hint for name, hint in hints.items()}
 
 
 def allocate(state_class: type[StateT], sizes: dict[str, int], secret_dtype: DTypeLike) -> StateT:
     """Return a state of zeros, with the given size for every named axis."""
-    arrays = {
-        name: np.zeros([sizes[axis] for axis in field.axes], secret_dtype if field.is_secret else field.dtype)
-        for name, field in fields_of(state_class).items()
+    parts: dict[str, Any] = {}
+    for name, declared in fields_of(state_class).items():
+        if isinstance(declared, Field):
+            dtype = secret_dtype if declared.is_secret else declared.dtype
+            parts[name] = np.zeros([sizes[axis] for axis in declared.axes], dtype)
+        else:
+            parts[name] = allocate(declared, sizes, secret_dtype)
+    return state_class(**parts)
+
+
+def to_plain(state: Any) -> dict[str, Any]:
+    """Return a state as nested lists that JSON keeps exactly. It holds secrets if the state does."""
+    return {
+        name: part.tolist() if isinstance(part, np.ndarray) else to_plain(part)
+        for name, part in state._asdict().items()
     }
-    return state_class(**arrays)
+
+
+def restore(state: Any, plain: dict[str, Any]) -> None:
+    """Put what `to_plain` returned back into an allocated state. Another shape is refused and changes nothing."""
+    for array, values in _matched(state, plain):
+        array[...] = values
+
+
+def _matched(state: Any, plain: dict[str, Any]) -> list[tuple[Any, Any]]:
+    if plain.keys() != state._asdict().keys():
+        raise InvalidInput(f"Expected the fields {', '.join(state._fields)} in a saved state, not {', '.join(plain)}.")
+    pairs = []
+    for name, part in state._asdict().items():
+        if not isinstance(part, np.ndarray):
+            pairs += _matched(part, plain[name])
+            continue
+        values = np.array(plain[name], dtype=part.dtype)
+        if values.shape != part.shape:
+            raise InvalidInput(f"Expected {name} of shape {part.shape} in a saved state, not {values.shape}.")
+        pairs.append((part, values))
+    return pairs

@@ -20,7 +20,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
-from dpbandits.mechanisms.release import CARRIED, NoiseSource, release, reserve
+from dpbandits.mechanisms.release import CARRIED, LAPLACE, NoiseSource, release, reserve
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.privacy import scale_for
 
@@ -53,7 +53,7 @@ def advance(state: Any, arm: int, half: int, scale: float, noise: Any) -> None:
         carried = state.carried[arm] - state.added[arm, level]
         state.added[arm, level] = 0
         for j in range(half):
-            node = reserve(noise, scale)
+            node = reserve(noise, scale, LAPLACE, arm)
             state.subtracted[arm, level, j] = node
             carried = carried - node
         state.carried[arm] = carried
@@ -63,7 +63,7 @@ def advance(state: Any, arm: int, half: int, scale: float, noise: Any) -> None:
     if digit < 0:  # the oldest subtracted node is complete now
         state.carried[arm] += state.subtracted[arm, level, -digit - 1]
     else:
-        node = reserve(noise, scale)
+        node = reserve(noise, scale, LAPLACE, arm)
         state.added[arm, level] += node
         state.carried[arm] += node
     state.digit[arm, level] = digit + 1
@@ -76,7 +76,7 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
         return
     advance(state, arm, params.half, params.scale, noise)
     total = state.total[arm] + reward
-    state.sums[arm] = release(noise, total + state.carried[arm], CARRIED)
+    state.sums[arm] = release(noise, total + state.carried[arm], CARRIED, LAPLACE, arm)
     state.total[arm] = total
     state.counts[arm] += 1
 

@@ -14,12 +14,13 @@ from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import floor_log2, popcount
-from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert
-from dpbandits.mechanisms.release import CARRIED, NoiseSource, release
+from dpbandits.mechanisms.counter import MAX_ITEMS, ContinualCounter, Node, insert, noise_class
+from dpbandits.mechanisms.release import CARRIED, LAPLACE, NoiseSource, release
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.mechanisms.subtraction import advance, height, subtraction_nodes, validated_base
 from dpbandits.privacy import scale_for
@@ -57,7 +58,7 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
     segment = floor_log2(n)
     total = state.total[arm] + reward
     if popcount(n + 1) == 1:  # the segment's last item
-        state.finished[arm] += release(noise, total, params.total_scales[segment])
+        state.finished[arm] += release(noise, total, params.total_scales[segment], LAPLACE, arm)
         state.sums[arm] = state.finished[arm]
         state.total[arm] = 0
         state.carried[arm] = 0
@@ -66,9 +67,18 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
             state.added[arm, level] = 0
     else:
         advance(state, arm, params.half, params.tree_scales[segment], noise)
-        state.sums[arm] = state.finished[arm] + release(noise, total + state.carried[arm], CARRIED)
+        state.sums[arm] = state.finished[arm] + release(noise, total + state.carried[arm], CARRIED, LAPLACE, arm)
         state.total[arm] = total
     state.counts[arm] = n
+
+
+@noise_class.register(Params)
+@kernel
+def _noise_class(params: Params, state: State, arm: int) -> tuple[int, int]:
+    nodes = 0
+    for level in range(state.digit.shape[1]):
+        nodes += abs(state.digit[arm, level])
+    return floor_log2(state.counts[arm] + 1), nodes
 
 
 def total_share(segment: int) -> float:
@@ -94,6 +104,27 @@ def configure(epsilon: float, *, base: int = 9, horizon: int = MAX_ITEMS) -> tup
     return params, {"levels": height(horizon, base), "half": params.half}
 
 
+def nodes(params: Params, n: int) -> Iterator[Node]:
+    """Yield the noises of the n-th sum: the totals of the finished segments, the tree nodes of the current one."""
+    finished = floor_log2(n + 1)
+    for j in range(finished):
+        yield Node((-1, j), 2**j, 2 ** (j + 1) - 1, 1, float(params.total_scales[j]))
+    scale = float(params.tree_scales[finished])
+    end = 2 ** (finished + 1) - 1
+    for node in subtraction_nodes(n + 1 - 2**finished, 2 * params.half + 1, scale, offset=2**finished - 1):
+        # Positions after the segment's end hold no items: the tree is gone before they are reached.
+        first, last = min(node.first, end + 1), min(node.last, end)
+        yield Node((finished, *node.key), first, last, node.sign, scale)
+
+
+def noises(params: Params, level: int) -> tuple[list[float], NDArray[Any]]:
+    """Return the scales in the sums of a level, and how often each occurs (row) with 0, 1, 2, ... nodes (column)."""
+    scales = [*map(float, params.total_scales[:level]), float(params.tree_scales[level])]
+    most = params.half * height(2**level - 1, 2 * params.half + 1) if level else 0
+    in_totals, in_tree = np.ones((level, most + 1), dtype=np.int64), np.arange(most + 1)
+    return scales, np.vstack([in_totals, in_tree])
+
+
 class WeightedHybrid(ContinualCounter):
     """The weighted hybrid, for any number of items.
 
@@ -113,14 +144,4 @@ class WeightedHybrid(ContinualCounter):
         return int(2 * self._params.half + 1)
 
     def _nodes(self, n: int) -> Iterator[Node]:
-        """Yield the totals of the finished segments and the tree nodes of the current one."""
-        finished = floor_log2(n + 1)
-        for j in range(finished):
-            yield Node((-1, j), 2**j, 2 ** (j + 1) - 1, 1, float(self._params.total_scales[j]))
-        inside = n + 1 - 2**finished
-        scale = float(self._params.tree_scales[finished])
-        end = 2 ** (finished + 1) - 1
-        for node in subtraction_nodes(inside, self.base, scale, offset=2**finished - 1):
-            # Positions after the segment's end hold no items: the tree is gone before they are reached.
-            first, last = min(node.first, end + 1), min(node.last, end)
-            yield Node((finished, *node.key), first, last, node.sign, scale)
+        return nodes(self._params, n)

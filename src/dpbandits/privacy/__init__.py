@@ -22,6 +22,7 @@ from dpbandits.privacy.interval import (
     interval_events,
     interval_guarantee,
     published_interval_guarantee,
+    release_progression,
     release_times,
     squared_loss_bound,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "per_reward_budget",
     "per_reward_rho",
     "published_interval_guarantee",
+    "release_progression",
     "release_times",
     "rho_of",
     "scale_for",

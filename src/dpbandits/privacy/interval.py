@@ -55,23 +55,42 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
     >>> release_times(0.00397, v=1.1, series="y", horizon=1000)
     array([ 46, 177, 354, 553, 765, 985])
     """
+    horizon = _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
+    times, step = release_progression(epsilon, v, series, horizon=horizon)
+    if horizon / step > MAX_RELEASES:
+        raise InvalidInput(f"Expected horizon={horizon} to give at most {MAX_RELEASES} releases, one per {step} pulls.")
+    rest = np.arange(times[-1] + step, horizon + 1, step, dtype=np.int64) if len(times) else times
+    return np.concatenate([times, rest])
+
+
+def release_progression(
+    epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float
+) -> tuple[NDArray[np.int64], int]:
+    """Return the release times up to `horizon` in short: the irregular first ones, and the step in which they go on.
+
+    Intervals never get shorter: W_{k+1} - W_k is the smallest l with Σ_{j = 1..l} ((W_k + l) / (W_k + j))^p >= 1/ε, and
+    the left side falls as W_k grows. They never get longer than ⌈1/ε⌉ either (Lemma B.1). So from the first interval of
+    that length on, all have it, and a schedule for ever needs a short table. A table that would go beyond n = 10^9 ends
+    there, and steps of ⌈1/ε⌉ follow, which Lemma B.1 allows as well. (No time is listed if W_1 is after the horizon.)
+
+    >>> times, step = release_progression(0.007, v=1.1, series="y", horizon=10**15)
+    >>> len(times), times[-1], step
+    (95, 13085, 143)
+    """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
     series = _validate.one_of(SERIES, series=series)
-    horizon = _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
-    longest = math.ceil(min(1 / epsilon, horizon + 1))  # Lemma B.1: no interval is longer
-    if horizon / longest > MAX_RELEASES:
-        raise InvalidInput(
-            f"Expected horizon={horizon} to give at most {MAX_RELEASES} releases, one per {longest} pulls."
-        )
+    horizon = _validate.horizon(horizon)
+    longest = math.ceil(min(1 / epsilon, horizon + 1))
     if series == "constant":
-        return np.arange(longest, horizon + 1, longest, dtype=np.int64)
+        return np.arange(longest, min(longest, horizon) + 1, longest, dtype=np.int64), longest
     p = v if series == "y" else v / 2
-    times = []
+    times: list[int] = []
     first, collected = 1, 0.0  # where the search goes on, and the sum collected since the last release
     block = min(longest, _LARGEST_BLOCK)
-    while first <= horizon:
-        i = np.arange(first, min(first + block, horizon + 1), dtype=np.float64)
+    end = min(horizon, MAX_HORIZON)
+    while first <= end and (len(times) < 2 or times[-1] - times[-2] < longest):
+        i = np.arange(first, min(first + block, end + 1), dtype=np.float64)
         powers = i**-p
         sums = collected + np.cumsum(powers)
         # The left side grows with w and the right side falls: the first success is found by counting failures.
@@ -81,7 +100,7 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
             first, collected = first + failures + 1, 0.0
         else:
             first, collected = first + len(i), float(sums[-1])
-    return np.array(times, dtype=np.int64)
+    return np.array(times, dtype=np.int64), longest
 
 
 def interval_events(

@@ -1,0 +1,22 @@
+"""Environments: where simulated rewards come from. One file each, all with the same two kernels (base.py)."""
+
+from dpbandits.environments.base import Environment, block_sum, one_by_one, reward
+from dpbandits.environments.bernoulli import Bernoulli
+from dpbandits.environments.beta import Beta
+from dpbandits.environments.categorical import Categorical
+from dpbandits.environments.replay import Replay
+from dpbandits.environments.truncated_normal import TruncatedNormal
+from dpbandits.environments.uniform import Uniform
+
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Categorical",
+    "Environment",
+    "Replay",
+    "TruncatedNormal",
+    "Uniform",
+    "block_sum",
+    "one_by_one",
+    "reward",
+]

@@ -1,0 +1,88 @@
+"""What every policy is: an immutable configuration, and three kernels over its Params and State.
+
+    select(params, state, t)                                    -> the arm of decision t = 1, 2, ...
+    hold(params, state, arm, t)                                 -> for how many plays that choice cannot change
+    update(params, state, arm, plays, reward, t, noise)         takes in the rewards of so many plays of one arm
+
+`select` and `hold` read released statistics and counts, nothing else, and change nothing. `update` keeps secret sums
+and lets noisy ones out through `release`. A simulator may play up to `hold` times between two decisions and hand in the
+sum of the rewards; playing step by step, or cutting blocks anywhere, gives the same distribution.
+
+A file per policy, in this order: docstring with the index and a *Privacy* paragraph, Params, State, kernels, the public
+frozen dataclass. docs/adding_a_policy.md walks through one.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from dpbandits import _validate
+from dpbandits._kernel import generic
+from dpbandits.mechanisms.counter import MAX_ITEMS
+from dpbandits.privacy import Event, Guarantee
+
+MAX_ARMS = 1_000_000
+MAX_HORIZON = 10**18
+# "For ever", for a hold: far beyond every horizon, and still no overflow when a time is added.
+FOREVER = 2**62
+
+
+@generic
+def select(params: Any, state: Any, t: int) -> int:
+    """Return the arm of decision t, counted from 1."""
+    raise TypeError(f"{type(params).__module__}.Params belongs to no policy: nothing is registered with `select`.")
+
+
+@generic
+def hold(params: Any, state: Any, arm: int, t: int) -> int:
+    """Return for how many plays from decision t on `arm`, which `select` gave, surely stays the choice: 1 or more."""
+    raise TypeError(f"{type(params).__module__}.Params belongs to no policy: nothing is registered with `hold`.")
+
+
+@generic
+def update(params: Any, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    """Take in the rewards, in one sum, of `plays` plays of `arm`, at most `hold` many; decision t comes next."""
+    raise TypeError(f"{type(params).__module__}.Params belongs to no policy: nothing is registered with `update`.")
+
+
+class Setup(NamedTuple):
+    """What a machine needs to run a policy: its constants, and the state to allocate."""
+
+    params: Any
+    state_class: Any
+    sizes: dict[str, int]
+
+
+class Policy(ABC):
+    """A policy's configuration: immutable, validated when it is made, the same for any number of arms."""
+
+    name: ClassVar[str]  # on the command line and in results
+    source: ClassVar[str]  # where it comes from
+
+    @abstractmethod
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state for so many arms, to be played at most `horizon` times."""
+
+    @abstractmethod
+    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
+        """Return what is proved of the whole action sequence and every release up to `horizon`; None if nothing."""
+
+    def claim(self, horizon: float = math.inf) -> Guarantee | None:
+        """Return what the publication says, where that is not what is proved."""
+        return None
+
+    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
+        """Return the noises that may be drawn for one arm, fixed in advance: one or more streams of events.
+
+        Whatever is played, the ledger rows of an arm are an interleaving of beginnings of these streams.
+        """
+        return ()
+
+
+def validated_size(arms: int, horizon: int) -> tuple[int, int]:
+    """Return a number of arms and a horizon that every policy can be configured for."""
+    return (
+        _validate.integer(f"[1, {MAX_ARMS}]", arms=arms),
+        _validate.integer(f"[1, {min(MAX_HORIZON, MAX_ITEMS)}]", horizon=horizon),
+    )

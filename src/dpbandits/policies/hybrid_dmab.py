@@ -1,0 +1,149 @@
+"""Hybrid DMAB: DP-UCB-Bound and DP-UCB side by side; the one with the smaller regret bound chooses.
+
+    play by DP-UCB-Bound if R_1(t) < R_2(t), else by DP-UCB; both learn from every reward
+
+R_1 and R_2 are the published bounds of Theorems 3.2 and 3.3 with the gaps between each policy's own released means (1
+where an arm has none yet). The algorithm is in the paper's source, switched off. The bounds serve as a rule of choice
+here and prove nothing: Theorem 3.3 is not proved at all.
+
+Privacy: both policies see every reward, so their losses add up. Each gets ε/2: the whole action sequence is ε-DP with
+the proved variant and costs 2ε with the published one, as its parts do.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dpbandits import _validate
+from dpbandits._kernel import kernel
+from dpbandits.policies import dp_ucb, dp_ucb_bound
+from dpbandits.policies.base import Policy, Setup, hold, select, update
+from dpbandits.policies.counting import VARIANTS, hybrid_guarantee
+from dpbandits.privacy import Event, Guarantee
+
+_FOUR_ZETA = 4 * 2.6123753486854883  # 4 ζ(3/2), in Theorem 3.3
+
+
+class Params(NamedTuple):
+    """Constants of the kernels: those of the two policies, and what the regret bounds need."""
+
+    bounded: dp_ucb_bound.Params
+    plain: dp_ucb.Params
+    share: float  # epsilon of each
+    balance: float  # λ_0 of Theorem 3.2
+
+
+class State(NamedTuple):
+    """The states of the two policies."""
+
+    bounded: dp_ucb_bound.State
+    plain: dp_ucb.State
+
+
+@kernel
+def bound_of_dp_ucb_bound(share: float, balance: float, means: Any, t: int) -> float:
+    """Return R_1: Σ max(B (ln B + 7), 8 ln t / (λ² Δ)) + Δ + 2π²Δ/3, B = √8 ln(4 t^4) / (ε (1 - λ)) (Theorem 3.2)."""
+    log_t = math.log(t)
+    b = math.sqrt(8.0) * (math.log(4.0) + 4.0 * log_t) / (share * (1.0 - balance))
+    from_noise = b * (math.log(b) + 7.0)
+    best = -math.inf
+    for arm in range(len(means)):
+        best = max(best, means[arm])
+    regret = 0.0
+    for arm in range(len(means)):
+        gap = min(best - means[arm], 1.0)
+        if gap > 0.0:
+            regret += max(from_noise, 8.0 * log_t / (balance * balance * gap)) + gap * (1.0 + 2.0 * math.pi**2 / 3.0)
+    return regret
+
+
+@kernel
+def bound_of_dp_ucb(share: float, sums: Any, inverses: Any, t: int) -> float:
+    """Return R_2: Σ Δ [max(C² (ln C + 7)², 8 ln t / Δ²) + 1 + 4ζ(1.5)], C = 56 (2 + √3.5) √(ln t) / ε (Theorem 3.3)."""
+    log_t = math.log(t)
+    c = 56.0 * (2.0 + math.sqrt(3.5)) * math.sqrt(log_t) / share
+    from_noise = (c * (math.log(c) + 7.0)) ** 2
+    best = -math.inf
+    for arm in range(len(sums)):
+        best = max(best, sums[arm] * inverses[arm])
+    regret = 0.0
+    for arm in range(len(sums)):
+        gap = min(best - sums[arm] * inverses[arm], 1.0)
+        if gap > 0.0:
+            regret += gap * (max(from_noise, 8.0 * log_t / (gap * gap)) + 1.0 + _FOUR_ZETA)
+    return regret
+
+
+@select.register(Params)
+@kernel
+def _select(params: Params, state: State, t: int) -> int:
+    if t <= len(state.plain.counts):
+        return t - 1
+    first = bound_of_dp_ucb_bound(params.share, params.balance, state.bounded.means, t)
+    second = bound_of_dp_ucb(params.share, state.plain.counter.sums, state.plain.inverses, t)
+    if first < second:
+        return select(params.bounded, state.bounded, t)
+    return select(params.plain, state.plain, t)
+
+
+@hold.register(Params)
+@kernel
+def _hold(params: Params, state: State, arm: int, t: int) -> int:
+    return 1
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    update(params.bounded, state.bounded, arm, plays, reward, t, noise)
+    update(params.plain, state.plain, arm, plays, reward, t, noise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridDMAB(Policy):
+    """Hybrid DMAB: whichever of DP-UCB-Bound and DP-UCB promises less regret.
+
+    >>> print(HybridDMAB(epsilon=1.0).guarantee())
+    (1, 0)-DP in one reward at any horizon, by shift of the node noises (docs/counters.md)
+    """
+
+    name = "hybrid-dmab"
+    source = "Tossou & Dimitrakakis 2016, switched off in the source"
+
+    epsilon: float
+    variant: str = "proved"
+    balance: float = 0.5
+
+    def __post_init__(self) -> None:
+        _validate.real_fields(self, epsilon="(0, inf)", balance="(0, 1)")
+        _validate.one_of(VARIANTS, variant=self.variant)
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        bounded, plain = (part.configure(arms, horizon) for part in self._parts())
+        params = Params(bounded.params, plain.params, self.epsilon / 2, self.balance)
+        return Setup(params, State, bounded.sizes | plain.sizes)
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee:
+        """Return the sum of the two parts' losses."""
+        return hybrid_guarantee(self.epsilon, self.variant, horizon)
+
+    def claim(self, horizon: float = math.inf) -> Guarantee | None:
+        """Return what the paper's theorems for the parts would add up to."""
+        if self.variant == "proved":
+            return None
+        theorem = "Theorem 3.1 of the paper, twice"
+        return Guarantee(self.epsilon, horizon=horizon, theorem=theorem, certified=False)
+
+    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
+        """Return the noises of one counter of each part."""
+        bounded, plain = self._parts()
+        return (*bounded.schedule(arms, horizon), *plain.schedule(arms, horizon))
+
+    def _parts(self) -> tuple[dp_ucb_bound.DPUCBBound, dp_ucb.DPUCB]:
+        half = self.epsilon / 2
+        return (
+            dp_ucb_bound.DPUCBBound(epsilon=half, variant=self.variant),
+            dp_ucb.DPUCB(epsilon=half, variant=self.variant),
+        )

@@ -1,0 +1,128 @@
+"""Private-UCB, the baseline before the paper: UCB on tree sums, with a relaxation Γ of the index.
+
+    index_a(t) = s_a / n_a + √(2 ln t / n_a) + Γ(t) / n_a
+    Γ(t) = ln²T ln(K T ln T / γ) / ε_0,   γ = t^-4          (Mishra & Thakurta 2015, Algorithm 1)
+
+Every arm has a binary tree for T items. Its share is ε_0 = ε/K as published (`split_over_arms=True`), though a reward
+enters one tree only and ε_0 = ε costs no more. With `relaxation="none"` the index is that of UCB: what the comparison
+of the 2016 paper seems to have run.
+
+Privacy: a reward is in at most one node per level of one tree, so the whole action sequence is ε-DP (even ε/K with
+`split_over_arms=True`).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, NamedTuple
+
+from dpbandits import _validate
+from dpbandits._kernel import kernel
+from dpbandits.mechanisms import binary, stack
+from dpbandits.mechanisms.counter import SHIFT_THEOREM, insert
+from dpbandits.mechanisms.state import public
+from dpbandits.policies.base import Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.counting import counter_events
+from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
+from dpbandits.privacy import Event, Guarantee
+from dpbandits.privacy.rounding import down
+
+RELAXATIONS = ("published", "none")
+
+
+class Params(NamedTuple):
+    """Constants of the kernels; Γ(t) = offset + slope ln t."""
+
+    tables: Tables
+    counter: Any
+    offset: float
+    slope: float
+
+
+class State(NamedTuple):
+    """What is kept of every arm: its tree, and the parts of its index."""
+
+    means: Annotated[Any, public("arms")]
+    widths: Annotated[Any, public("arms")]  # 1/√n
+    inverses: Annotated[Any, public("arms")]  # 1/n
+    counter: stack.State
+
+
+@select.register(Params)
+@kernel
+def _select(params: Params, state: State, t: int) -> int:
+    arms = len(state.means)
+    if t <= arms:
+        return t - 1
+    spread = root(params.tables, t)
+    relaxation = params.offset + params.slope * (0.5 * spread * spread)
+    best, highest = 0, -math.inf
+    for arm in range(arms):
+        index = state.means[arm] + spread * state.widths[arm] + relaxation * state.inverses[arm]
+        best = arm if index > highest else best
+        highest = index if index > highest else highest
+    return best
+
+
+@hold.register(Params)
+@kernel
+def _hold(params: Params, state: State, arm: int, t: int) -> int:
+    return 1
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    insert(params.counter, state.counter, arm, reward, noise)
+    n = state.counter.counts[arm]
+    per_play = inverse(params.tables, n)
+    state.means[arm] = state.counter.sums[arm] * per_play
+    state.widths[arm] = inverse_root(params.tables, n)
+    state.inverses[arm] = per_play
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateUCB(Policy):
+    """Private-UCB of Mishra & Thakurta.
+
+    >>> print(PrivateUCB(epsilon=0.1).guarantee(horizon=1000))
+    (0.1, 0)-DP in one reward up to n = 1000, by shift of the node noises (docs/counters.md)
+    """
+
+    name = "private-ucb"
+    source = "Mishra & Thakurta 2015"
+
+    epsilon: float
+    relaxation: str = "published"
+    split_over_arms: bool = True
+
+    def __post_init__(self) -> None:
+        _validate.real_fields(self, epsilon="(0, inf)")
+        _validate.one_of(RELAXATIONS, relaxation=self.relaxation)
+        _validate.flag(split_over_arms=self.split_over_arms)
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        share = self._share(arms)
+        counter, sizes = binary.configure(share, horizon)
+        offset = slope = 0.0
+        if self.relaxation == "published":
+            log_horizon = math.log(max(horizon, 2))
+            factor = log_horizon**2 / share
+            offset = factor * math.log(arms * max(horizon, 2) * log_horizon)
+            slope = 4.0 * factor  # ln(1/γ) = 4 ln t
+        return Setup(Params(tables(horizon), counter, offset, slope), State, {"arms": arms, **sizes})
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee:
+        """Return epsilon."""
+        return Guarantee(self.epsilon, horizon=horizon, theorem=SHIFT_THEOREM, certified=True)
+
+    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
+        """Return the noises of one tree."""
+        counter, _ = binary.configure(self._share(arms), horizon)
+        return (counter_events(binary.nodes, counter, horizon),)
+
+    def _share(self, arms: int) -> float:
+        return down(Fraction(self.epsilon) / arms) if self.split_over_arms else self.epsilon

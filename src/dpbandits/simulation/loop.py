@@ -1,0 +1,116 @@
+"""The one loop of the simulation, for every policy and environment: plain Python here, compiled by `player`.
+
+Two details decide the speed (benchmarks/results.md). The loop over the steps of a run is compiled without reference
+counting (numba's private option `_nrt`, used here and nowhere else), which would count at every access to an array of a
+State. Such code may not allocate, and does not. And many runs go through one call, since a call from Python costs more
+than a short run.
+"""
+
+from functools import cache
+from typing import Any
+
+from numba import njit
+from numba.core import types
+from numba.core.dispatcher import Dispatcher
+from numba.extending import overload
+
+from dpbandits import environments, mechanisms, policies  # noqa: F401  (their kernels are recorded on import)
+from dpbandits.environments.base import block_sum, reward
+from dpbandits.policies.base import hold, select, update
+from dpbandits.simulation.cache import classes_in, use_cache
+from dpbandits.simulation.compiled import register_kernels
+
+
+def play(
+    params: Any,
+    state: Any,
+    environment: Any,
+    gaps: Any,
+    noise: Any,
+    horizon: int,
+    longest_block: int,
+    checkpoints: Any,
+    regrets: Any,
+) -> None:
+    """Play one run from a cleared state and write the pseudo-regret at the checkpoints.
+
+    `longest_block` limits the plays between two decisions; with 1 the run goes step by step.
+    """
+    t = 1
+    regret = 0.0
+    reached = 0
+    while t <= horizon:
+        arm = select(params, state, t)
+        plays = min(hold(params, state, arm, t), longest_block, horizon - t + 1)
+        if plays == 1:  # noqa: SIM108  (the two are different things)
+            total = reward(environment, arm, t, noise)
+        else:
+            total = block_sum(environment, arm, plays, t, noise)
+        update(params, state, arm, plays, total, t + plays, noise)
+        # Regret grows in a straight line inside a block, so checkpoints there are exact.
+        while reached < len(checkpoints) and checkpoints[reached] < t + plays:
+            regrets[reached] = regret + gaps[arm] * (checkpoints[reached] - t + 1)
+            reached += 1
+        regret += gaps[arm] * plays
+        t += plays
+
+
+def clear(part: Any) -> None:
+    """Set every array of a state, nested or not, to zero."""
+    if isinstance(part, tuple):
+        for inner in part:
+            clear(inner)
+    else:
+        part.fill(0)
+
+
+@overload(clear, strict=False)
+def _clear(part: Any) -> Any:
+    if isinstance(part, types.Array):
+        return lambda part: part.fill(0)
+    if isinstance(part, types.BaseTuple):
+        if len(part) == 0:
+            return lambda part: None
+
+        def clear_tuple(part: Any) -> None:
+            clear(part[0])
+            clear(part[1:])
+
+        return clear_tuple
+    return None
+
+
+_play_run = njit(_nrt=False)(play)
+
+
+def play_runs(
+    params: Any,
+    state: Any,
+    environment: Any,
+    gaps: Any,
+    noise: Any,
+    horizon: int,
+    longest_block: int,
+    checkpoints: Any,
+    regrets: Any,
+) -> None:
+    """Play one run per row of `regrets`, all from one source of noise."""
+    for run in range(len(regrets)):
+        clear(state)
+        _play_run(params, state, environment, gaps, noise, horizon, longest_block, checkpoints, regrets[run])
+
+
+def player(params: Any, state: Any, environment: Any) -> Any:
+    """Return `play_runs`, compiled for these types and kept on disk for the next process."""
+    return _player(classes_in(params, state, environment))
+
+
+@cache
+def _player(classes: tuple[type, ...]) -> Any:
+    register_kernels()
+    # A dispatcher of its own for every combination: numba's index of one dispatcher names all the types it was ever
+    # used with, and a process that cannot import one of them could load none.
+    dispatcher = njit(nogil=True)(play_runs)
+    if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain Python
+        use_cache(dispatcher, classes)
+    return dispatcher

@@ -1,0 +1,52 @@
+"""Names for the policies of a comparison: short, in order, unique."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+
+from dpbandits.errors import InvalidInput
+from dpbandits.policies.base import Policy
+
+
+def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> dict[str, Policy]:
+    """Return the policies by name. Several of one kind are told apart by the settings in which they differ.
+
+    >>> from dpbandits import UCB, DPUCB
+    >>> list(unique_names([UCB(), DPUCB(epsilon=1), DPUCB(epsilon=0.1)]))
+    ['ucb', 'dp-ucb epsilon=1.0', 'dp-ucb epsilon=0.1']
+    """
+    if isinstance(policies, Policy):
+        policies = [policies]
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        raise InvalidInput(f"Expected policies={policies!r} to be policies, such as [UCB(), DPUCB(epsilon=1.0)].")
+    given = policies if isinstance(policies, Mapping) else None
+    listed = list(policies.values()) if isinstance(policies, Mapping) else list(policies)
+    for policy in listed:
+        if not isinstance(policy, Policy):
+            raise InvalidInput(f"Expected {policy!r} to be a policy, such as UCB() or DPUCB(epsilon=1.0).")
+    if not listed:
+        raise InvalidInput("Expected at least one policy.")
+    if given is not None:
+        return {str(name): policy for name, policy in given.items()}
+    named: dict[str, Policy] = {}
+    for policy in listed:
+        alike = [other for other in listed if other.name == policy.name]
+        label = " ".join([policy.name, *_differences(policy, alike)])
+        copies = 2
+        name = label
+        while name in named:
+            name, copies = f"{label} #{copies}", copies + 1
+        named[name] = policy
+    return named
+
+
+def _differences(policy: Policy, alike: list[Policy]) -> list[str]:
+    if not is_dataclass(policy):
+        return []
+    different = []
+    for field in fields(policy):
+        values = Counter(repr(getattr(other, field.name, None)) for other in alike)
+        if len(values) > 1:
+            value = getattr(policy, field.name)
+            different.append(f"{field.name}={value}")
+    return different

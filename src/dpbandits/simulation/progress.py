@@ -1,0 +1,58 @@
+"""A progress bar with the time left, shown only when something takes longer than a second."""
+
+import threading
+from types import TracebackType
+from typing import Any
+
+_PATIENCE = 1.0  # seconds
+
+
+class Progress:
+    """Counts finished runs; shows a bar on standard error after a second, if that is a terminal or if told to."""
+
+    def __init__(self, total: int, shown: bool | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True)
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs, time left"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not (console.is_terminal if shown is None else shown),
+        )
+        self._task: Any = self._bar.add_task("", total=total)
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._timer = threading.Timer(_PATIENCE, self._start)
+        self._timer.daemon = True
+
+    def describe(self, what: str) -> None:
+        """Say what is being done."""
+        self._bar.update(self._task, description=what)
+
+    def advance(self, runs: int) -> None:
+        """Count finished runs."""
+        self._bar.advance(self._task, runs)
+
+    def _start(self) -> None:
+        with self._lock:
+            if not self._is_over:
+                self._bar.start()
+
+    def __enter__(self) -> "Progress":
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._is_over = True
+            self._bar.stop()
