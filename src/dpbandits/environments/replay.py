@@ -24,7 +24,7 @@ class Params(NamedTuple):
 def _reward(params: Params, arm: int, t: int, noise: Any) -> float:
     rows = len(params.table)
     row = int(uniform(noise) * rows) if params.is_random else (t - 1) % rows
-    return params.table[row, arm]  # type: ignore[no-any-return]
+    return params.table[row, arm]
 
 
 block_sum.register(Params)(one_by_one)

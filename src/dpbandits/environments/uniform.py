@@ -20,7 +20,7 @@ class Params(NamedTuple):
 @reward.register(Params)
 @kernel
 def _reward(params: Params, arm: int, t: int, noise: Any) -> float:
-    return params.low[arm] + params.span[arm] * uniform(noise)  # type: ignore[no-any-return]
+    return params.low[arm] + params.span[arm] * uniform(noise)
 
 
 block_sum.register(Params)(one_by_one)

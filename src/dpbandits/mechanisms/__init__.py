@@ -4,7 +4,7 @@ Everything secret becomes public through `release`, and nowhere else.
 """
 
 from dpbandits.mechanisms.binary import Binary
-from dpbandits.mechanisms.counter import ContinualCounter, Node, insert
+from dpbandits.mechanisms.counter import ContinualCounter, Node, insert, noise_class
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.error_bounds import chan_bound, chernoff_bound
 from dpbandits.mechanisms.hybrid import Hybrid
@@ -36,6 +36,7 @@ __all__ = [
     "chan_bound",
     "chernoff_bound",
     "insert",
+    "noise_class",
     "normal",
     "release",
     "reserve",

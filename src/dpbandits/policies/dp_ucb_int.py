@@ -11,8 +11,8 @@ How dense the W_k are follows from the budget: `accounting="tight"` (default) ta
 fits, up to a declared `horizon` or for ever; `accounting="corollary"` is the paper's Corollary 3.2.
 
 Privacy: a reward enters the sum of one arm, and is in the releases at W_k >= its place, each W_k^(-v/2)-DP (Lemma 3.1).
-The first reward is in all of them. The schedule is fixed in advance, so composition applies (docs/privacy.md). Nothing is
-released after a declared horizon.
+The first reward is in all of them. The schedule is fixed in advance, so composition applies (docs/privacy.md). Nothing
+is released after a declared horizon.
 """
 
 import math
@@ -114,9 +114,8 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
                 crossing = min(crossing, lead / steeper if steeper > 0.0 else 0.0)
     if crossing == math.inf:
         return plays
-    if crossing <= spread:
-        return 1
-    safe = math.exp(min(0.5 * crossing * crossing, 43.0)) * (1.0 - 1e-12)  # e^43 < 2^62
+    exponent = 0.5 * max(crossing, 0.0) ** 2  # r = crossing at t = e^exponent
+    safe = math.exp(min(exponent, 43.0)) * (1.0 - 1e-12)  # e^43 < 2^62
     return max(1, min(plays, int(safe) - t + 1))
 
 
@@ -193,8 +192,8 @@ class DPUCBInt(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return what the schedule costs up to `horizon`, at most the declared one, by the tightest valid bound."""
-        limit = self._covered(_validate.horizon(horizon))
-        horizon = min(horizon, limit) if self.horizon is not None else horizon
+        last = self._covered(_validate.horizon(horizon))
+        horizon = horizon if self.horizon is None else min(horizon, last)
         return interval_guarantee(self.interval_epsilon, self.v, self.series, delta=self.delta, horizon=horizon)
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
@@ -207,7 +206,8 @@ class DPUCBInt(Policy):
 
     def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
         """Return the releases of one arm."""
-        times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=self._covered(horizon))
+        horizon = min(horizon, self._covered(horizon))
+        times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
 
         def events() -> Iterator[Event]:
             yield from (LaplaceEvent(float(n) ** (self.v / 2)) for n in times)

@@ -39,7 +39,7 @@ def tables(horizon: int) -> Tables:
 def root(tables: Tables, t: int) -> float:
     """Return √(2 ln t) for t >= 1."""
     if t < len(tables.roots):
-        return tables.roots[t]  # type: ignore[no-any-return]
+        return tables.roots[t]
     return math.sqrt(2.0 * math.log(t))
 
 
@@ -47,7 +47,7 @@ def root(tables: Tables, t: int) -> float:
 def inverse(tables: Tables, n: int) -> float:
     """Return 1/n for n >= 1."""
     if n < len(tables.inverses):
-        return tables.inverses[n]  # type: ignore[no-any-return]
+        return tables.inverses[n]
     return 1.0 / n
 
 
@@ -55,5 +55,5 @@ def inverse(tables: Tables, n: int) -> float:
 def inverse_root(tables: Tables, n: int) -> float:
     """Return 1/√n for n >= 1."""
     if n < len(tables.inverse_roots):
-        return tables.inverse_roots[n]  # type: ignore[no-any-return]
+        return tables.inverse_roots[n]
     return 1.0 / math.sqrt(n)

@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any
 
 from numba import njit
-from numba.core import types
 from numba.core.dispatcher import Dispatcher
+from numba.core.types import Array
+from numba.core.types.containers import BaseTuple
 from numba.extending import overload
 
 from dpbandits import environments, mechanisms, policies  # noqa: F401  (their kernels are recorded on import)
@@ -66,9 +67,9 @@ def clear(part: Any) -> None:
 
 @overload(clear, strict=False)
 def _clear(part: Any) -> Any:
-    if isinstance(part, types.Array):
+    if isinstance(part, Array):
         return lambda part: part.fill(0)
-    if isinstance(part, types.BaseTuple):
+    if isinstance(part, BaseTuple):
         if len(part) == 0:
             return lambda part: None
 

@@ -20,8 +20,8 @@ from dpbandits.simulation.progress import Progress
 from dpbandits.simulation.results import SimulationResult
 
 CHECKPOINTS = 200
-# A chunk of runs shares one generator, since making one costs as much as a short run. Chunks do not depend on the number
-# of cores, and are small enough for progress to be seen.
+# A chunk of runs shares one generator, since making one costs as much as a short run. Chunks do not depend on the
+# number of cores, and are small enough for progress to be seen.
 _RUNS_PER_CHUNK = 64
 _STEPS_PER_CHUNK = 2**24
 

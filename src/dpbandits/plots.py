@@ -1,0 +1,48 @@
+"""Figures: labelled, safe for colour-blind readers, the same everywhere."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe & Ito's palette, which colour-blind readers can tell apart; dashes help in print.
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)), (0, (1, 1)))
+
+
+def plot_regret(
+    regrets: Mapping[str, NDArray[np.float64]], times: NDArray[np.int64], axes: "Axes | None" = None
+) -> "Axes":
+    """Draw mean regret over time on a logarithmic axis, with bands from the 5th to the 95th percentile of the runs."""
+    if axes is None:
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(8.0, 5.0), layout="constrained").add_subplot()
+    runs = 0
+    ends = []
+    for i, (name, regret) in enumerate(regrets.items()):
+        colour, dash = COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
+        runs = len(regret)
+        mean = regret.mean(axis=0)
+        (line,) = axes.plot(times, mean, color=colour, linestyle=dash, linewidth=1.8, label=name)
+        if runs > 1:
+            low, high = np.quantile(regret, [0.05, 0.95], axis=0)
+            axes.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
+        ends.append((float(mean[-1]), name, line))
+    axes.set_xscale("log")
+    axes.set_xlabel("step t")
+    axes.set_ylabel("regret")
+    of_runs = "one run" if runs == 1 else f"mean of {runs} runs, band from the 5th to the 95th percentile"
+    axes.set_title(of_runs, fontsize="medium", loc="left")
+    axes.set_xlim(times[0], times[-1] if len(times) > 1 else times[0] + 1)
+    axes.set_ylim(bottom=0)
+    axes.grid(True, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    # In the order of the curves at the end, so that the eye finds its line.
+    ordered = sorted(ends, key=lambda end: -end[0])
+    axes.legend([line for _, _, line in ordered], [f"{name}: {last:.4g}" for last, name, _ in ordered], frameon=False)
+    return axes

@@ -1,0 +1,50 @@
+"""Playing a policy in plain Python, one decision after the other, with every hook that a test may want."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpbandits.mechanisms.state import allocate
+from dpbandits.policies import Policy, hold, select, update
+
+# How many of the plays that `hold` allows are made between two decisions.
+CUTS: dict[str, Callable[[int, random.Random], int]] = {
+    "step": lambda longest, dice: 1,
+    "blocks": lambda longest, dice: longest,
+    "cut blocks": lambda longest, dice: dice.randint(1, longest),
+}
+
+
+@dataclass
+class Game:
+    """A policy at play: its constants, its state, and the arms so far."""
+
+    policy: Policy
+    arms: int
+    horizon: int
+    noise: Any
+    secret_dtype: Any = np.float64
+    t: int = 1
+    actions: list[int] = field(default_factory=list)
+    blocks: list[tuple[int, int, int]] = field(default_factory=list)  # t, arm, plays
+
+    def __post_init__(self) -> None:
+        self.params, state_class, sizes = self.policy.configure(self.arms, self.horizon)
+        self.state = allocate(state_class, sizes, self.secret_dtype)
+
+    def play(self, reward: Callable[[int, int], Any], until: int, cut: str = "step", seed: int = 0) -> "Game":
+        """Play up to and including step `until`; `reward(t, arm)` is the reward of one play."""
+        dice = random.Random(seed)  # noqa: S311
+        while self.t <= until:
+            arm = int(select(self.params, self.state, self.t))
+            longest = min(int(hold(self.params, self.state, arm, self.t)), until - self.t + 1)
+            plays = CUTS[cut](longest, dice)
+            total = sum((reward(t, arm) for t in range(self.t + 1, self.t + plays)), start=reward(self.t, arm))
+            self.blocks.append((self.t, arm, plays))
+            self.actions += [arm] * plays
+            self.t += plays
+            update(self.params, self.state, arm, plays, total, self.t, self.noise)
+        return self
