@@ -1,6 +1,20 @@
-"""Every run of the tests is the same run: hypothesis does not roll its own dice, and no example has a deadline."""
+"""Every run of the tests is the same run: hypothesis rolls no dice of its own, and compiled code starts from nothing."""
 
+import os
+import shutil
+import tempfile
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same every time", derandomize=True, deadline=None)
 settings.load_profile("same every time")
+
+# Set before numba is imported, and inherited by the workers and by every process that a test starts.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="dpbandits-numba-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)

@@ -4,6 +4,7 @@ Importing the package is light: numba, OpenDP, dp-accounting, pandas and matplot
 """
 
 from dpbandits import environments, mechanisms, policies, privacy
+from dpbandits._kernel import kernel
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import DPBanditsError, InvalidInput, LedgerError
 from dpbandits.policies import DPUCB, UCB, DPUCBBound, DPUCBInt, HybridDMAB, PrivateUCB
@@ -28,6 +29,7 @@ __all__ = [
     "PrivateUCB",
     "SimulationResult",
     "environments",
+    "kernel",
     "mechanisms",
     "policies",
     "privacy",

@@ -13,6 +13,7 @@ from dpbandits.mechanisms.recording import RecordingNoise
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, NoiseSource, release, reserve
 from dpbandits.mechanisms.secure import SecureNoise
 from dpbandits.mechanisms.seeded import SeededNoise
+from dpbandits.mechanisms.state import public, secret
 from dpbandits.mechanisms.subtraction import SubtractionTree
 from dpbandits.mechanisms.weighted import WeightedHybrid
 
@@ -38,7 +39,9 @@ __all__ = [
     "insert",
     "noise_class",
     "normal",
+    "public",
     "release",
     "reserve",
+    "secret",
     "uniform",
 ]

@@ -84,7 +84,7 @@ def paper_bound(epsilon: float, horizon: int) -> PaperBound:
 
 def chernoff_lines(kind: CounterKind, params: Any, horizon: int) -> ChernoffBound:
     """Return the tables for every class of noise that a counter has up to `horizon`."""
-    octaves, levels = (horizon + 1).bit_length(), (horizon + 1).bit_length()
+    octaves, levels = (horizon + 1).bit_length(), len(params.tree_scales)
     by_level = [kind.noises(params, level) for level in range(levels)]
     width = max(counts.shape[1] for _, counts in by_level)
     offsets, slopes = np.zeros((2, octaves, levels, width))

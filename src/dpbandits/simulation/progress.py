@@ -28,7 +28,7 @@ class Progress:
         )
         self._task: Any = self._bar.add_task("", total=total)
         self._lock = threading.Lock()
-        self._is_over = False
+        self._is_shown = self._is_over = False
         self._timer = threading.Timer(_PATIENCE, self._start)
         self._timer.daemon = True
 
@@ -43,6 +43,7 @@ class Progress:
     def _start(self) -> None:
         with self._lock:
             if not self._is_over:
+                self._is_shown = True
                 self._bar.start()
 
     def __enter__(self) -> "Progress":
@@ -55,4 +56,5 @@ class Progress:
         self._timer.cancel()
         with self._lock:
             self._is_over = True
-            self._bar.stop()
+            if self._is_shown:
+                self._bar.stop()

@@ -1,0 +1,150 @@
+"""Compiled code on disk: found again by the next process, never after an edit, and never in the way of others."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpbandits
+
+PACKAGE = Path(dpbandits.__file__).parent
+MINE = """
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+import dpbandits as dpb
+from dpbandits import kernel
+from dpbandits.mechanisms import public
+from dpbandits.policies import FOREVER, Policy, Setup, hold, select, update
+from helpers import FAVOURITE, chosen
+
+class Params(NamedTuple):
+    unused: int
+
+class State(NamedTuple):
+    counts: Annotated[Any, public("arms")]
+
+@select.register(Params)
+@kernel
+def _select(params, state, t):
+    return chosen(FAVOURITE)
+
+@hold.register(Params)
+@kernel
+def _hold(params, state, arm, t):
+    return FOREVER
+
+@update.register(Params)
+@kernel
+def _update(params, state, arm, plays, reward, t, noise):
+    state.counts[arm] += plays
+
+@dataclass(frozen=True)
+class Mine(Policy):
+    name = "mine"
+    source = "a test"
+    def configure(self, arms, horizon):
+        return Setup(Params(0), State, {"arms": arms})
+    def guarantee(self, horizon=float("inf")):
+        return None
+
+def regret():
+    return dpb.simulate(Mine(), dpb.Bernoulli([0.9, 0.6]), horizon=10, runs=1, seed=1).final_regret("mine")[0]
+"""
+HELPERS = """
+from dpbandits import kernel
+FAVOURITE = {favourite}
+
+@kernel
+def chosen(arm):
+    return {expression}
+"""
+ASK = """
+import sys
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+import mine
+print(round(float(mine.regret()), 6), "compiled" if compiled else "loaded")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    write_helpers(tmp_path)
+    return tmp_path
+
+
+def write_helpers(folder: Path, favourite: int = 1, expression: str = "arm") -> None:
+    (folder / "helpers.py").write_text(HELPERS.format(favourite=favourite, expression=expression))
+
+
+def run(code: str, folder: Path, path: str = "") -> str:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    if path:
+        environment["PYTHONPATH"] = path
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_users_policy_is_compiled_once_and_again_after_every_edit(folder: Path) -> None:
+    """An edit of the policy itself, of a function that it calls, of a constant in another file."""
+    assert run(ASK, folder) == "3.0 compiled"
+    assert run(ASK, folder) == "3.0 loaded"
+    write_helpers(folder, favourite=0)
+    assert run(ASK, folder) == "0.0 compiled"
+    write_helpers(folder, favourite=0, expression="1 - arm")
+    assert run(ASK, folder) == "3.0 compiled"
+    (folder / "mine.py").write_text(MINE.replace("return chosen(FAVOURITE)", "return 1 - chosen(FAVOURITE)"))
+    assert run(ASK, folder) == "0.0 compiled"
+    assert run(ASK, folder) == "0.0 loaded"
+
+
+def test_a_users_policy_is_in_nobodys_way(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Another process, which cannot import it, uses the same cache; so does a script that defines it in __main__."""
+    run(ASK, folder)
+    code = (
+        "import dpbandits as dpb; r = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=10, runs=1, seed=1);"
+        "print(len(r.names))"
+    )
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    shutil.copytree(folder / "cache", elsewhere / "cache")
+    assert run(code, elsewhere) == "1"
+    before = sorted((elsewhere / "cache").rglob("*.nbi"))
+    (elsewhere / "helpers.py").write_text((folder / "helpers.py").read_text())
+    assert run(MINE + "print(round(float(regret()), 6))", elsewhere) == "3.0"
+    assert sorted((elsewhere / "cache").rglob("*.nbi")) == before
+
+
+def test_an_edit_of_a_policy_of_ours_is_seen(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "dpbandits", ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        f"import dpbandits as dpb; assert dpb.__file__.startswith({str(tmp_path)!r});"
+        "result = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=5, seed=1);"
+        "print(result.final_regret('ucb').sum())"
+    )
+    first = run(code, tmp_path, path=str(tmp_path))
+    edited = tmp_path / "dpbandits" / "policies" / "ucb.py"
+    original = edited.read_text()
+    edited.write_text(original.replace("if index > highest else best", "if index < highest else best"))
+    changed = run(code, tmp_path, path=str(tmp_path))
+    edited.write_text(original)
+    assert changed != first
+    assert run(code, tmp_path, path=str(tmp_path)) == first
+
+
+def test_without_numba_jit_the_same_numbers_come_out(tmp_path: Path) -> None:
+    code = (
+        "import dpbandits as dpb;"
+        "r = dpb.simulate(dpb.DPUCB(epsilon=1.0), dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=2, seed=1);"
+        "print(r.final_regret('dp-ucb').tolist())"
+    )
+    compiled = run(code, tmp_path)
+    assert run("import os; os.environ['NUMBA_DISABLE_JIT'] = '1';" + code, tmp_path) == compiled

@@ -1,0 +1,195 @@
+"""simulate: the same numbers whatever the machine does, exact checkpoints, clear errors."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits.environments import Replay
+from dpbandits.simulation.names import unique_names
+from dpbandits.simulation.progress import Progress
+from dpbandits.simulation.runner import log_spaced
+from explore_then_commit import ExploreThenCommit
+
+TWO = dpb.Bernoulli([0.9, 0.6])
+INTERVAL = dpb.DPUCBInt(epsilon=1.0, delta=1e-6)
+POLICIES = [dpb.UCB(), INTERVAL, dpb.DPUCB(epsilon=1.0)]
+
+
+def regrets(**options: Any) -> dict[str, list[list[float]]]:
+    defaults: dict[str, Any] = {"policies": POLICIES, "environment": TWO, "horizon": 3000, "runs": 150, "seed": 7}
+    result = dpb.simulate(**(defaults | options))
+    return {name: result.regret(name).tolist() for name in result.names}
+
+
+def test_the_same_command_gives_the_same_numbers_on_any_number_of_cores() -> None:
+    first = regrets(workers=1)
+    assert regrets(workers=1) == first
+    assert regrets(workers=2) == first
+    assert regrets(workers=5) == first
+    assert regrets(seed=8) != first
+
+
+def test_runs_do_not_depend_on_each_other() -> None:
+    """Another policy in the list, or more runs, changes nothing for the rest."""
+    first = regrets()
+    assert regrets(policies=[INTERVAL])["dp-ucb-int"] == first["dp-ucb-int"]
+    assert regrets(policies=POLICIES[::-1]) == first
+    assert {name: rows[:40] for name, rows in first.items()} == regrets(runs=40)
+    twice = regrets(policies=[INTERVAL, INTERVAL], runs=3)
+    assert twice["dp-ucb-int"] != twice["dp-ucb-int #2"]
+    all_runs = first["dp-ucb"]
+    assert len({tuple(run) for run in all_runs}) == len(all_runs)
+
+
+def test_checkpoints_inside_blocks_are_exact() -> None:
+    """Explore-then-commit has two blocks: 50 plays of each arm, then the best for ever."""
+    policy = ExploreThenCommit(epsilon=100.0, plays=50)
+    result = dpb.simulate([policy], dpb.Bernoulli([0.1, 0.9]), horizon=10**12, runs=3, seed=1)
+    expected = [0.8 * min(t, 50) for t in result.checkpoints]
+    for run in result.regret("explore-then-commit"):
+        assert run == pytest.approx(expected, rel=1e-12)
+
+
+def test_log_spaced_times() -> None:
+    assert log_spaced(1, 200).tolist() == [1]
+    assert log_spaced(5, 200).tolist() == [1, 2, 3, 4, 5]
+    for horizon in (10**5, 10**18):
+        times = log_spaced(horizon, 200)
+        assert (times[0], times[-1]) == (1, horizon)
+        assert len(times) <= 201
+        assert (np.diff(times) > 0).all()
+
+
+def test_short_horizons_and_single_arms() -> None:
+    for policy in (*POLICIES, dpb.PrivateUCB(epsilon=1.0), dpb.DPUCBBound(epsilon=1.0), dpb.HybridDMAB(epsilon=1.0)):
+        for environment in (TWO, dpb.Bernoulli([0.5])):
+            for horizon in (1, 2, 3):
+                result = dpb.simulate([policy], environment, horizon=horizon, runs=2, seed=1)
+                final = result.final_regret(policy.name)
+                assert ((final >= 0) & (final <= 0.3 * horizon)).all()
+
+
+def test_many_arms_and_a_schedule_that_never_releases() -> None:
+    arms = dpb.Bernoulli(np.linspace(0, 1, 300))
+    result = dpb.simulate([dpb.UCB(), INTERVAL], arms, horizon=1000, runs=2, seed=1)
+    # 1000 plays are not enough for a first release of 300 arms: they take turns.
+    assert result.final_regret("dp-ucb-int") == pytest.approx(float(arms.gaps[np.arange(1000) % 300].sum()))
+    endless = dpb.DPUCBInt(epsilon=1e-4, delta=1e-6, accounting="corollary")
+    assert dpb.simulate([endless], TWO, horizon=100, runs=1, seed=1).final_regret("dp-ucb-int") == pytest.approx(15.0)
+
+
+def test_a_replayed_table_in_its_order_needs_no_luck() -> None:
+    table = np.array([[1, 0], [1, 0], [0, 1]])
+    result = dpb.simulate([dpb.UCB()], Replay(table, order="given"), horizon=300, runs=2, seed=1)
+    first, second = result.regret("ucb")
+    assert first.tolist() == second.tolist()
+
+
+def test_names_are_short_and_unique() -> None:
+    interval: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+    names = list(
+        unique_names(
+            [
+                *(dpb.UCB(), dpb.DPUCBInt(**interval), dpb.DPUCBInt(**interval, series="x")),
+                *(dpb.DPUCBInt(**interval, series="x"), dpb.DPUCB(epsilon=0.1)),
+            ]
+        )
+    )
+    assert names == ["ucb", "dp-ucb-int series=y", "dp-ucb-int series=x", "dp-ucb-int series=x #2", "dp-ucb"]
+    assert list(unique_names({"mine": dpb.UCB()})) == ["mine"]
+    assert list(unique_names(dpb.UCB())) == ["ucb"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policies": []}, "Expected at least one policy."),
+        ({"policies": "ucb"}, "Expected policies='ucb' to be policies"),
+        ({"policies": [dpb.UCB]}, "to be a policy, such as"),
+        ({"policies": 3}, "Expected policies=3 to be policies"),
+        ({"environment": [0.9, 0.6]}, r"Expected environment=\[0.9, 0.6\] to be an Environment"),
+        ({"horizon": 0}, "Expected horizon=0 in"),
+        ({"horizon": 1.5}, "Expected horizon=1.5 to be a whole number"),
+        ({"runs": 0}, "Expected runs=0 in"),
+        ({"seed": -1}, "Expected seed=-1 in"),
+        ({"seed": None}, "Expected seed=None to be a whole number"),
+        ({"workers": 0}, "Expected workers=0 in"),
+        ({"policies": [dpb.DPUCBInt(epsilon=1, delta=1e-6, horizon=100)], "horizon": 101}, "declared for"),
+    ],
+)
+def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(dpb.InvalidInput, match=message):
+        regrets(**options)
+
+
+def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(10, shown=True) as bar:
+        bar.advance(5)
+    assert capsys.readouterr().err == ""
+    with Progress(10, shown=True) as bar:
+        bar.describe("ucb")
+        bar._start()  # as the timer would
+        bar.advance(10)
+        bar._bar.refresh()
+    shown = capsys.readouterr().err
+    assert "ucb" in shown
+    assert "10/10" in shown
+    assert "time left" in shown
+
+
+# ---- results
+
+
+@pytest.fixture(scope="module")
+def result() -> dpb.SimulationResult:
+    return dpb.simulate(POLICIES, TWO, horizon=2000, runs=50, seed=3)
+
+
+def test_summary_and_tidy_table(result: dpb.SimulationResult) -> None:
+    summary = result.summary()
+    final = result.final_regret("ucb")
+    assert list(summary.index) == result.names == ["ucb", "dp-ucb-int", "dp-ucb"]
+    row = summary.loc["ucb"]
+    assert row["mean"] == pytest.approx(final.mean())
+    assert row["standard error"] == pytest.approx(final.std(ddof=1) / math.sqrt(50))
+    assert row["worst"] == final.max()
+    tidy = result.to_pandas()
+    assert list(tidy.columns) == ["policy", "run", "t", "regret"]
+    assert len(tidy) == 3 * 50 * len(result.checkpoints)
+    last = tidy[(tidy.policy == "ucb") & (tidy.t == 2000)].sort_values("run")
+    assert last.regret.tolist() == final.tolist()
+    assert (result.runs, result.horizon) == (50, 2000)
+    assert repr(result).startswith("<50 runs of ucb, dp-ucb-int, dp-ucb for 2000 steps in Bernoulli(")
+    with pytest.raises(dpb.InvalidInput, match=r"Expected name='imed' to be one of ucb, dp-ucb-int, dp-ucb\."):
+        result.final_regret("imed")
+
+
+def test_results_are_saved_and_loaded(result: dpb.SimulationResult, tmp_path: Any) -> None:
+    path = tmp_path / "result.dpb"
+    result.save(path)
+    loaded = dpb.SimulationResult.load(path)
+    assert loaded.names == result.names
+    assert (loaded.environment, loaded.seed, loaded.policies) == (result.environment, result.seed, result.policies)
+    assert loaded.means.tolist() == [0.9, 0.6]
+    assert loaded.to_pandas().equals(result.to_pandas())
+    path.write_text("nonsense")
+    with pytest.raises(dpb.InvalidInput, match="to be a saved simulation"):
+        dpb.SimulationResult.load(path)
+    np.savez(tmp_path / "other.npz", x=3)
+    with pytest.raises(dpb.InvalidInput, match="to be a saved simulation"):
+        dpb.SimulationResult.load(tmp_path / "other.npz")
+    with pytest.raises(FileNotFoundError):
+        dpb.SimulationResult.load(tmp_path / "missing")
+
+
+def test_the_plot_is_labelled(result: dpb.SimulationResult) -> None:
+    axes = result.plot()
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("step t", "regret", "log")
+    legend = axes.get_legend()
+    assert legend is not None
+    assert {text.get_text().split(":")[0] for text in legend.get_texts()} == set(result.names)
+    assert "50 runs" in axes.get_title(loc="left")
+    assert result.plot(axes) is axes

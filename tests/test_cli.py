@@ -1,0 +1,93 @@
+"""The command line does what its help says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dpbandits as dpb
+from dpbandits import cli
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["dpbandits", *words])
+        monkeypatch.setenv("COLUMNS", "160")
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return command
+
+
+SHORT = ("simulate", "--policies", "ucb,dp-ucb:variant=published,dp-ucb-int", "--horizon", "1e3", "--runs", "20")
+
+
+def test_simulate_prints_a_table(run: Any) -> None:
+    status, out, err = run(*SHORT)
+    assert (status, err) == (0, "")
+    assert "Regret after 1,000 steps, 20 runs, arms 0.9, 0.6" in out
+    result = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=1000, runs=20, seed=0)
+    assert f"{result.final_regret('ucb').mean():,.1f}" in out
+    assert "2-DP" in out
+    assert "(1, 0.0001)-DP" in out
+    assert run(*SHORT)[1] == out
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str) -> None:
+    data, figure = tmp_path / f"runs.{ending}", tmp_path / "regret.png"
+    status, out, _ = run(*SHORT, "--out", str(data), "--plot", str(figure))
+    assert status == 0
+    assert str(data) in out
+    readers: dict[str, Any] = {"parquet": pd.read_parquet, "csv": pd.read_csv}
+    frame = pd.DataFrame(json.loads(data.read_text())) if ending == "json" else readers[ending](data)
+    assert list(frame.columns) == ["policy", "run", "t", "regret"]
+    assert set(frame.policy) == {"ucb", "dp-ucb", "dp-ucb-int"}
+    assert frame.run.max() == 19
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--policies", "imed"), "Expected policy 'imed' to be one of ucb, private-ucb, dp-ucb"),
+        (("--policies", "dp-ucb:varian=published"), "Expected setting 'varian=published' of dp-ucb as key=value"),
+        (("--policies", "dp-ucb:variant=other"), "Expected variant='other' to be one of proved, published."),
+        (("--policies", ","), "Expected at least one policy."),
+        (("--arms", "0.5,much"), "Expected arms='much' to be a number."),
+        (("--arms", "0.5,1.5"), "Expected means=1.5 in [0, 1]."),
+        (("--epsilon", "0"), "Expected epsilon=0.0 in (0, inf)."),
+        (("--horizon", "1.5"), "Expected horizon=1.5 to be a whole number"),
+        (("--runs", "-3"), "Expected runs=-3.0 in [1, inf)."),
+        (("--out", "data.xls"), "Expected out='data.xls' to end in .parquet, .csv, .json."),
+        (("--plot", "missing-folder/x.png"), "in a folder that exists."),
+    ],
+)
+def test_bad_input_is_one_sentence(run: Any, words: tuple[str, str], message: str) -> None:
+    status, out, err = run("simulate", *words)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_policies_lists_names_guarantees_and_sources(run: Any) -> None:
+    status, out, _ = run("policies", "--epsilon", "0.5")
+    assert status == 0
+    for name in ("ucb", "private-ucb", "dp-ucb", "dp-ucb-bound", "dp-ucb-int", "hybrid-dmab"):
+        assert f"│ {name} " in out
+    assert "Mishra & Thakurta" in out
+    assert "0.5-DP" in out
+    assert "1-DP" in out
+
+
+def test_help_and_version(run: Any) -> None:
+    assert dpb.__version__ in run("--version")[1]
+    for words in (("--help",), ("simulate", "--help"), ("policies", "--help")):
+        status, out, _ = run(*words)
+        assert status == 0
+        assert "Usage" in out
