@@ -1,5 +1,5 @@
 # make test    everything that must hold, from an empty machine: environment, lint, types, import rules, tests
-# make bench   measurements, written to benchmarks/results.md
+# make bench   measurements, written to benchmarks/results.md and benchmarks/regret.md (a quarter of an hour)
 # make clean   remove the environment and every cache
 
 PYTHON ?= python3
@@ -34,7 +34,10 @@ tests: $(READY)
 	$(BIN)/pytest -n 2 --dist loadscope
 
 bench: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/foundation.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/regret.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

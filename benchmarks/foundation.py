@@ -4,12 +4,9 @@ Run with `make bench`; the table goes to benchmarks/results.md. Times are the be
 """
 
 import math
-import platform
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,8 +33,8 @@ from dpbandits.mechanisms import (
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, LaplaceEvent, PureEvent, calibrate_interval, compose
 from dpbandits.privacy.pld import _distribution
 from dpbandits.privacy.renyi import renyi_curve
+from report import seconds, table, write_section
 
-RESULTS = Path(__file__).with_name("results.md")
 DELTA = math.exp(-10)
 ITEMS = 100_000
 
@@ -48,15 +45,6 @@ COUNTERS: dict[str, Callable[[NoiseSource], ContinualCounter]] = {
     "SubtractionTree, base 9": lambda noise: SubtractionTree(1.0, ITEMS, 9, noise=noise),
     "WeightedHybrid": lambda noise: WeightedHybrid(1.0, noise=noise),
 }
-
-
-def seconds(action: Callable[[], Any], repeat: int = 3) -> float:
-    best = math.inf
-    for _ in range(repeat):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def shown(duration: float) -> str:
@@ -193,11 +181,6 @@ def secure_rows() -> list[tuple[str, str]]:
     ]
 
 
-def table(header: list[str], rows: list[Any]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
-
-
 def main() -> None:
     print("accounting ...", flush=True)
     accounting = import_rows() + accounting_rows() + secure_rows() + draw_rows()
@@ -205,17 +188,15 @@ def main() -> None:
     library = library_rows()
     print("counters ...", flush=True)
     counters = counter_rows()
-    RESULTS.write_text(
-        "# Measurements\n\n"
-        f"Written by `make bench` (benchmarks/foundation.py) with Python {platform.python_version()}. "
-        "Ratios matter, absolute times depend on the machine.\n\n"
-        + table(["what", "time"], accounting)
+    write_section(
+        "Foundation",
+        "foundation.py",
+        table(["what", "time"], accounting)
         + "\nOne event, ours against dp-accounting's own constructor:\n\n"
         + table(["event", "ours", "dp-accounting"], library)
         + "\nOne insertion into a counter: compiled, in plain Python with seeded noise, and live with secure noise:\n\n"
-        + table(["counter", "compiled", "plain", "live"], counters)
+        + table(["counter", "compiled", "plain", "live"], counters),
     )
-    print(RESULTS.read_text())
 
 
 if __name__ == "__main__":

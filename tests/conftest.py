@@ -1,4 +1,4 @@
-"""Every run of the tests is the same run: hypothesis rolls no dice of its own, and compiled code starts from nothing."""
+"""Every run of the tests is the same: hypothesis rolls no dice of its own, and compiled code starts from nothing."""
 
 import os
 import shutil

@@ -15,9 +15,9 @@ DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.
 
 
 def plot_regret(
-    regrets: Mapping[str, NDArray[np.float64]], times: NDArray[np.int64], axes: "Axes | None" = None
+    regrets: Mapping[str, NDArray[np.float64]], times: NDArray[np.int64], title: str, axes: "Axes | None" = None
 ) -> "Axes":
-    """Draw mean regret over time on a logarithmic axis, with bands from the 5th to the 95th percentile of the runs."""
+    """Draw mean regret over time, both axes logarithmic, with bands from the 5th to the 95th percentile of the runs."""
     if axes is None:
         from matplotlib.figure import Figure
 
@@ -35,14 +35,16 @@ def plot_regret(
         ends.append((float(mean[-1]), name, line))
     axes.set_xscale("log")
     axes.set_xlabel("step t")
+    axes.set_yscale("log", nonpositive="clip")
     axes.set_ylabel("regret")
-    of_runs = "one run" if runs == 1 else f"mean of {runs} runs, band from the 5th to the 95th percentile"
-    axes.set_title(of_runs, fontsize="medium", loc="left")
+    of_runs = "one run" if runs == 1 else f"mean of {runs:,} runs, band from the 5th to the 95th percentile"
+    axes.set_title(f"{title}\n{of_runs}", fontsize="medium", loc="left")
     axes.set_xlim(times[0], times[-1] if len(times) > 1 else times[0] + 1)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0.1, top=max(1.0, *(2 * last for last, _, _ in ends), axes.get_ylim()[1]))
     axes.grid(True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     # In the order of the curves at the end, so that the eye finds its line.
     ordered = sorted(ends, key=lambda end: -end[0])
-    axes.legend([line for _, _, line in ordered], [f"{name}: {last:.4g}" for last, name, _ in ordered], frameon=False)
+    labels = [f"{name}: {last:,.1f}" for last, name, _ in ordered]
+    axes.legend([line for _, _, line in ordered], labels, frameon=False, loc="upper left", title="mean at the end")
     return axes

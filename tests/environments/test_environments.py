@@ -10,6 +10,7 @@ from scipy import stats
 import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits.environments import Beta, Categorical, Environment, Replay, TruncatedNormal, Uniform, block_sum, reward
+from dpbandits.environments.alias import alias_tables, from_tables
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.simulation.compiled import register_kernels
@@ -102,6 +103,12 @@ def _binomials(n: int, p: float, noise: Any, out: Any) -> None:
         out[i] = binomial(noise, n, p)
 
 
+@njit
+def _tabulated(tables: Any, n: int, noise: Any, out: Any) -> None:
+    for i in range(len(out)):
+        out[i] = from_tables(tables, 1, n, noise)
+
+
 @pytest.mark.parametrize(
     ("n", "p"),
     [(9, 0.5), (30, 0.1), (99, 0.1), (101, 0.1), (144, 0.9), (253, 0.6), (40, 0.5), (1000, 0.02), (20_000, 0.7)],
@@ -114,6 +121,37 @@ def test_binomial_numbers_are_exact(n: int, p: float) -> None:
     assert draws.max() <= n
     assert chi_square(draws, n, p) > 1e-5
     assert chi_square(draws, n, p + 0.02 * np.sqrt(p * (1 - p) / n)) < 1e-5
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (2, 0.9), (7, 0.5), (144, 0.9), (253, 0.6), (1023, 0.01)])
+def test_binomial_numbers_from_tables_are_exact(n: int, p: float) -> None:
+    draws = np.empty(400_000, dtype=np.int64)
+    _tabulated(alias_tables(np.array([0.5, p])), n, SeededNoise(12), draws)
+    assert draws.min() >= 0
+    assert draws.max() <= n
+    assert chi_square(draws, n, p) > 1e-5
+    assert chi_square(draws, n, p + 0.02 * np.sqrt(p * (1 - p) / n)) < 1e-5
+
+
+def test_alias_tables_hold_exactly_the_distribution() -> None:
+    """Added up over entries and aliases, the tables give back the binomial distribution."""
+    for p in (0.0, 0.03, 0.5, 0.999, 1.0):
+        (keep,), (other,) = alias_tables(np.array([p]))
+        start = 0
+        for trials in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512):
+            masses = np.zeros(trials + 1)
+            for outcome in range(trials + 1):
+                masses[outcome] += keep[start + outcome] / (trials + 1)
+                masses[other[start + outcome]] += (1 - keep[start + outcome]) / (trials + 1)
+            assert masses == pytest.approx(stats.binom.pmf(np.arange(trials + 1), trials, p), abs=1e-12)
+            start += trials + 1
+
+
+def test_many_arms_do_without_tables() -> None:
+    assert dpb.Bernoulli(np.full(65, 0.5)).configure().tables.keep.shape[0] == 0
+    blocks = np.empty(2000)
+    _draw(dpb.Bernoulli(np.full(65, 0.5)).configure(), 64, 100, SeededNoise(1), np.empty(0), blocks)
+    assert abs(blocks.mean() - 50) < 4.5 * 5 / np.sqrt(2000)
 
 
 def chi_square(draws: Any, n: int, p: float) -> float:

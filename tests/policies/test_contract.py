@@ -234,14 +234,15 @@ def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool
     job.play(np.random.SeedSequence(8), compiled)
     game = Game(policy, ARMS, HORIZON, SeededNoise(np.random.SeedSequence(8)))
     for row in compiled:
-        plain = np.empty(HORIZON)
+        plain, switches = np.empty(HORIZON), np.zeros(1, dtype=np.int64)
         loop.clear(game.state)
         longest = 2**62 if blocks else 1
         loop.play(
             *(game.params, game.state, environment.configure(), environment.gaps, game.noise),
-            *(HORIZON, longest, every_step, plain),
+            *(HORIZON, longest, every_step, plain, switches),
         )
         assert plain.tolist() == row.tolist()
+        assert switches[0] == np.count_nonzero(np.diff(np.diff(plain, prepend=0.0).round(6)))
 
 
 @every_policy

@@ -51,6 +51,7 @@ def test_checkpoints_inside_blocks_are_exact() -> None:
     expected = [0.8 * min(t, 50) for t in result.checkpoints]
     for run in result.regret("explore-then-commit"):
         assert run == pytest.approx(expected, rel=1e-12)
+    assert result.switches("explore-then-commit").tolist() == [1, 1, 1]
 
 
 def test_log_spaced_times() -> None:
@@ -174,6 +175,7 @@ def test_results_are_saved_and_loaded(result: dpb.SimulationResult, tmp_path: An
     assert loaded.names == result.names
     assert (loaded.environment, loaded.seed, loaded.policies) == (result.environment, result.seed, result.policies)
     assert loaded.means.tolist() == [0.9, 0.6]
+    assert loaded.switches("dp-ucb").tolist() == result.switches("dp-ucb").tolist()
     assert loaded.to_pandas().equals(result.to_pandas())
     path.write_text("nonsense")
     with pytest.raises(dpb.InvalidInput, match="to be a saved simulation"):

@@ -1,22 +1,24 @@
-"""Bernoulli: every reward is 0 or 1. A block is one binomial number, whatever its length."""
+"""Bernoulli: every reward is 0 or 1. A block is one binomial number, from tables if it is short and arms are few."""
 
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
 from dpbandits._kernel import kernel
+from dpbandits.environments.alias import GROUPS, AliasTables, alias_tables, from_tables
 from dpbandits.environments.base import Environment, block_sum, numbers, reward
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms.draws import uniform
 
-# Up to so many plays, single draws are cheaper than a binomial number.
-_SINGLE_DRAWS = 8
+# More arms would need more memory for their tables than a processor keeps at hand.
+_TABULATED_ARMS = 64
 
 
 class Params(NamedTuple):
     """Constants of the kernels."""
 
     means: Any
+    tables: AliasTables  # of no arms if there are too many
 
 
 @reward.register(Params)
@@ -28,12 +30,9 @@ def _reward(params: Params, arm: int, t: int, noise: Any) -> float:
 @block_sum.register(Params)
 @kernel
 def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> float:
-    if plays > _SINGLE_DRAWS:
-        return 1.0 * binomial(noise, plays, params.means[arm])
-    total = 0.0
-    for _ in range(plays):
-        total += 1.0 * (uniform(noise) < params.means[arm])
-    return total
+    if plays >> GROUPS == 0 and arm < len(params.tables.keep):
+        return 1.0 * from_tables(params.tables, arm, plays, noise)
+    return 1.0 * binomial(noise, plays, params.means[arm])
 
 
 class Bernoulli(Environment):
@@ -49,4 +48,5 @@ class Bernoulli(Environment):
 
     def configure(self) -> Params:
         """Return the Params of the kernels."""
-        return Params(self.means)
+        tabulated = self.means if self.arms <= _TABULATED_ARMS else self.means[:0]
+        return Params(self.means, alias_tables(tabulated))

@@ -48,7 +48,7 @@ class TruncatedNormal(Environment):
     """Arms with normal rewards, given that they are in [0, 1]. The mean is not the centre, unless that is 1/2.
 
     >>> TruncatedNormal(centres=[0.5, 0.2], scales=[0.1, 0.3]).means
-    array([0.5, 0.3131])
+    array([0.5, 0.3243])
     """
 
     def __init__(self, centres: ArrayLike, scales: ArrayLike) -> None:

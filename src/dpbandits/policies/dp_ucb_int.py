@@ -151,7 +151,7 @@ class DPUCBInt(Policy):
 
     >>> policy = DPUCBInt(epsilon=0.1, delta=math.exp(-10), accounting="corollary")
     >>> print(policy.guarantee(horizon=100_000))
-    (0.0309345, 4.54e-05)-DP in one reward up to n = 100000, by privacy loss distribution (dp-accounting)
+    (0.0309347, 4.54e-05)-DP in one reward up to n = 100000, by privacy loss distribution (dp-accounting)
     """
 
     name = "dp-ucb-int"

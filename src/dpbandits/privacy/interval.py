@@ -74,7 +74,7 @@ def release_progression(
     there, and steps of ⌈1/ε⌉ follow, which Lemma B.1 allows as well. (No time is listed if W_1 is after the horizon.)
 
     >>> times, step = release_progression(0.007, v=1.1, series="y", horizon=10**15)
-    >>> len(times), times[-1], step
+    >>> len(times), int(times[-1]), step
     (95, 13085, 143)
     """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)

@@ -1,9 +1,10 @@
 """The one loop of the simulation, for every policy and environment: plain Python here, compiled by `player`.
 
-Two details decide the speed (benchmarks/results.md). The loop over the steps of a run is compiled without reference
+Three details decide the speed (benchmarks/results.md). The loop over the steps of a run is compiled without reference
 counting (numba's private option `_nrt`, used here and nowhere else), which would count at every access to an array of a
-State. Such code may not allocate, and does not. And many runs go through one call, since a call from Python costs more
-than a short run.
+State. Such code may not allocate, and does not. Many runs go through one call, since a call from Python costs more than
+a short run. And a change of the arm is a branch with a side effect: processors guess that the arm stays, and prepare
+the next step while the indices of this one are still being compared.
 """
 
 from functools import cache
@@ -32,16 +33,22 @@ def play(
     longest_block: int,
     checkpoints: Any,
     regrets: Any,
+    switches: Any,
 ) -> None:
-    """Play one run from a cleared state and write the pseudo-regret at the checkpoints.
+    """Play one run from a cleared state; write the pseudo-regret at the checkpoints, and how often the arm changed.
 
     `longest_block` limits the plays between two decisions; with 1 the run goes step by step.
     """
     t = 1
     regret = 0.0
     reached = 0
+    arm = select(params, state, t)
+    switches[0] = 0
     while t <= horizon:
-        arm = select(params, state, t)
+        choice = select(params, state, t)
+        if choice != arm:
+            switches[0] += 1
+            arm = choice
         plays = min(hold(params, state, arm, t), longest_block, horizon - t + 1)
         if plays == 1:  # noqa: SIM108  (the two are different things)
             total = reward(environment, arm, t, noise)
@@ -94,11 +101,15 @@ def play_runs(
     longest_block: int,
     checkpoints: Any,
     regrets: Any,
+    switches: Any,
 ) -> None:
     """Play one run per row of `regrets`, all from one source of noise."""
     for run in range(len(regrets)):
         clear(state)
-        _play_run(params, state, environment, gaps, noise, horizon, longest_block, checkpoints, regrets[run])
+        _play_run(
+            *(params, state, environment, gaps, noise, horizon, longest_block, checkpoints),
+            *(regrets[run], switches[run : run + 1]),
+        )
 
 
 def player(params: Any, state: Any, environment: Any) -> Any:

@@ -15,7 +15,7 @@ class Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        console = Console(stderr=True)
+        console = Console(stderr=True, force_terminal=shown or None)
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),

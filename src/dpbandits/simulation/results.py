@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from os import PathLike
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class SimulationResult:
     def __init__(
         self,
         regrets: Mapping[str, NDArray[np.float64]],
+        switches: Mapping[str, NDArray[np.int64]],
         checkpoints: NDArray[np.int64],
         *,
         policies: Mapping[str, Any],
@@ -38,6 +40,7 @@ class SimulationResult:
         seed: int,
     ) -> None:
         self._regrets = dict(regrets)
+        self._switches = dict(switches)
         self.checkpoints = checkpoints
         self.policies = {name: str(policy) for name, policy in policies.items()}
         self.environment = environment
@@ -61,13 +64,20 @@ class SimulationResult:
 
     def regret(self, name: str) -> NDArray[np.float64]:
         """Return the regret of one policy: a row per run, a column per checkpoint."""
-        if name not in self._regrets:
-            raise InvalidInput(f"Expected name={name!r} to be one of {', '.join(self.names)}.")
-        return self._regrets[name]
+        return self._regrets[self._known(name)]
 
     def final_regret(self, name: str) -> NDArray[np.float64]:
         """Return the regret of one policy at the horizon, one number per run."""
         return self.regret(name)[:, -1]
+
+    def switches(self, name: str) -> NDArray[np.int64]:
+        """Return how often one policy changed its arm from one step to the next, one number per run."""
+        return self._switches[self._known(name)]
+
+    def _known(self, name: str) -> str:
+        if name not in self._regrets:
+            raise InvalidInput(f"Expected name={name!r} to be one of {', '.join(self.names)}.")
+        return name
 
     def summary(self) -> "pd.DataFrame":
         """Return a table of the regret at the horizon: a row per policy."""
@@ -105,7 +115,8 @@ class SimulationResult:
         """Draw mean regret over time, with bands from the 5th to the 95th percentile of the runs."""
         from dpbandits.plots import plot_regret
 
-        return plot_regret({name: self.regret(name) for name in self.names}, self.checkpoints, axes)
+        regrets = {name: self.regret(name) for name in self.names}
+        return plot_regret(regrets, self.checkpoints, shorten(self.environment, 90, placeholder=" ...)"), axes)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to one file, which `load` reads (a NumPy .npz archive without pickles)."""
@@ -116,7 +127,9 @@ class SimulationResult:
             "environment": self.environment,
             "seed": self.seed,
         }
-        arrays: dict[str, Any] = {f"regret {i}": self._regrets[name] for i, name in enumerate(self.names)}
+        arrays: dict[str, Any] = {}
+        for i, name in enumerate(self.names):
+            arrays |= {f"regret {i}": self._regrets[name], f"switches {i}": self._switches[name]}
         with open(path, "wb") as file:  # a path is written as it is, without NumPy's own ending
             np.savez_compressed(file, about=json.dumps(about), checkpoints=self.checkpoints, means=self.means, **arrays)
 
@@ -130,6 +143,7 @@ class SimulationResult:
                     raise InvalidInput(f"Expected {path} in the format {_FORMAT!r}, not {about['format']!r}.")
                 return cls(
                     {name: archive[f"regret {i}"] for i, name in enumerate(about["names"])},
+                    {name: archive[f"switches {i}"] for i, name in enumerate(about["names"])},
                     archive["checkpoints"],
                     policies=about["policies"],
                     environment=about["environment"],
