@@ -7,7 +7,7 @@ import sys
 import dpbandits
 from dpbandits import mechanisms, privacy
 
-HEAVY = ["numba", "opendp", "dp_accounting", "matplotlib", "pandas", "scipy"]
+HEAVY = ["numba", "opendp", "dp_accounting", "matplotlib", "pandas", "pyarrow", "rich", "scipy", "typer"]
 
 
 def test_import_is_light() -> None:
@@ -25,8 +25,10 @@ def test_live_counters_never_load_numba() -> None:
 
 def test_simulation_needs_neither_opendp_nor_dp_accounting() -> None:
     code = (
-        "import sys, dpbandits.simulation.compiled as c, dpbandits.mechanisms as m;"
+        "import sys, dpbandits as dpb, dpbandits.mechanisms as m;"
         "m.Hybrid(1.0, noise=m.SeededNoise(1)).insert(1.0);"
+        "policies = [dpb.DPUCBBound(epsilon=1.0), dpb.DPUCBInt(epsilon=1.0, delta=1e-6)];"
+        "dpb.simulate(policies, dpb.Bernoulli([0.9, 0.6]), horizon=10, runs=1, seed=1);"
         "print([x for x in ('opendp', 'dp_accounting') if x in sys.modules])"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

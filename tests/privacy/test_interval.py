@@ -15,6 +15,7 @@ from dpbandits.privacy import (
     interval_events,
     interval_guarantee,
     published_interval_guarantee,
+    release_progression,
     release_times,
     squared_loss_bound,
 )
@@ -270,3 +271,26 @@ def test_other_bad_input() -> None:
         release_times(1.0, horizon=1e12)
     with pytest.raises(InvalidInput, match=r"Expected delta=0\.0 in \(0, 1\)"):
         interval_epsilon(Budget(1.0))
+
+
+@pytest.mark.parametrize("series", ["y", "x"])
+def test_intervals_grow_to_the_longest_and_stay(series: str) -> None:
+    """The table and its constant step against the definition, evaluated for every interval with exact sums."""
+    for epsilon in (0.9, 0.35, 0.0613, 0.02):
+        times, step = release_progression(epsilon, 1.2, series, horizon=10**6)
+        p = 1.2 if series == "y" else 0.6
+        longest = math.ceil(1 / epsilon)
+        assert step == longest
+        last, n = 0, 0
+        expected: list[int] = []
+        while len(expected) < len(times) + 20:
+            n += 1
+            if math.fsum(i**-p for i in range(last + 1, n + 1)) >= 1 / (epsilon * n**p):
+                expected.append(n)
+                last = n
+        assert times.tolist() == expected[: len(times)]
+        assert np.diff(expected[len(times) - 1 :]).tolist() == [step] * 20
+        assert (np.diff(expected, n=2) >= 0).all()
+        assert release_times(epsilon, 1.2, series, horizon=10**4).tolist() == [n for n in expected if n <= 10**4] + [
+            *range(expected[-1] + step, 10**4 + 1, step)
+        ]

@@ -55,7 +55,8 @@ def _rejection(noise: Any, n: int, p: float) -> int:
         v = uniform(noise)
         u = uniform(noise) - 0.5
         rest = 0.5 - abs(u)
-        k = math.floor((2.0 * a / rest + b) * u + (n * p + 0.5)) if rest > 0.0 else -1
+        # int(...): in CUDA code floor gives a float
+        k = int(math.floor((2.0 * a / rest + b) * u + (n * p + 0.5))) if rest > 0.0 else -1  # noqa: RUF046
         if rest >= 0.07 and v <= 0.92 - 4.2 / b:  # inside the region that is accepted for certain
             return k
         if 0 <= k <= n and _is_below_density(n, p, k, v * (2.83 + 5.1 / b) * deviation / (a / (rest * rest) + b)):
@@ -66,7 +67,7 @@ def _rejection(noise: Any, n: int, p: float) -> int:
 def _is_below_density(n: int, p: float, k: int, v: float) -> bool:
     """Tell whether v is at most P(k) / P(m), where m is the most likely number."""
     ratio = p / (1.0 - p)
-    m = math.floor((n + 1) * p)
+    m = int((n + 1) * p)
     log_density = (
         (m + 0.5) * math.log((m + 1) / (ratio * (n - m + 1)))
         + (n + 1) * math.log((n - m + 1) / (n - k + 1))

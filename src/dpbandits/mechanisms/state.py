@@ -68,16 +68,30 @@ def restore(state: Any, plain: dict[str, Any]) -> None:
         array[...] = values
 
 
-def _matched(state: Any, plain: dict[str, Any]) -> list[tuple[Any, Any]]:
+def _matched(state: Any, plain: Any, whole: str = "the state") -> list[tuple[Any, Any]]:
+    fields = ", ".join(state._fields)
+    if not isinstance(plain, dict):
+        raise InvalidInput(f"Expected {whole} to be the fields {fields} in a saved state, not {plain!r}.")
     if plain.keys() != state._asdict().keys():
-        raise InvalidInput(f"Expected the fields {', '.join(state._fields)} in a saved state, not {', '.join(plain)}.")
+        raise InvalidInput(f"Expected the fields {fields} in a saved state, not {', '.join(map(str, plain))}.")
     pairs = []
     for name, part in state._asdict().items():
-        if not isinstance(part, np.ndarray):
-            pairs += _matched(part, plain[name])
-            continue
-        values = np.array(plain[name], dtype=part.dtype)
-        if values.shape != part.shape:
-            raise InvalidInput(f"Expected {name} of shape {part.shape} in a saved state, not {values.shape}.")
-        pairs.append((part, values))
+        if isinstance(part, np.ndarray):
+            pairs.append((part, _values(name, part, plain[name])))
+        else:
+            pairs += _matched(part, plain[name], name)
     return pairs
+
+
+def _values(name: str, array: Any, plain: Any) -> Any:
+    try:
+        values = np.array(plain)
+    except ValueError:
+        values = np.array(None)
+    if values.dtype.kind not in "iuf":
+        raise InvalidInput(f"Expected {name} to be numbers in a saved state.")
+    if array.dtype.kind == "i" and values.dtype.kind == "f":
+        raise InvalidInput(f"Expected {name} to be whole numbers in a saved state.")
+    if values.shape != array.shape:
+        raise InvalidInput(f"Expected {name} of shape {array.shape} in a saved state, not {values.shape}.")
+    return values
