@@ -60,12 +60,15 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
         (("--policies", "dp-ucb:variant=other"), "Expected variant='other' to be one of proved, published."),
         (("--policies", ","), "Expected at least one policy."),
         (("--arms", "0.5,much"), "Expected arms='much' to be a number."),
-        (("--arms", "0.5,1.5"), "Expected means=1.5 in [0, 1]."),
+        (("--arms", "0.5,1.5"), "Expected arms=1.5 in [0, 1]."),
         (("--epsilon", "0"), "Expected epsilon=0.0 in (0, inf)."),
         (("--horizon", "1.5"), "Expected horizon=1.5 to be a whole number"),
-        (("--runs", "-3"), "Expected runs=-3.0 in [1, inf)."),
+        (("--runs", "-3"), "Expected runs=-3 in [1, inf)."),
+        (("--horizon", "1000000000000000001"), "Expected horizon=1000000000000000001 in"),
+        (("--policies", "ucb:epsilon=1"), "Expected ucb without settings, not 'epsilon=1': it has none."),
+        (("--out", "tests.csv/runs.csv"), "to be a file in a folder that exists."),
         (("--out", "data.xls"), "Expected out='data.xls' to end in .parquet, .csv, .json."),
-        (("--plot", "missing-folder/x.png"), "in a folder that exists."),
+        (("--plot", "missing-folder/x.png"), "to be a file in a folder that exists."),
     ],
 )
 def test_bad_input_is_one_sentence(run: Any, words: tuple[str, str], message: str) -> None:

@@ -1,8 +1,10 @@
 """The command line: `dpbandits simulate`, `dpbandits policies`."""
 
 import ast
+import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any
 
 import typer
@@ -28,10 +30,13 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 def main() -> None:
-    """Run the command line; bad input ends with one sentence and status 2."""
+    """Run the command line; bad input, or a file that cannot be written, ends with one sentence and status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ± shows something else
     try:
         app()
-    except DPBanditsError as problem:
+    except (DPBanditsError, OSError) as problem:
         Console(stderr=True, soft_wrap=True).print(f"dpbandits: {problem}", style="red", markup=False, highlight=False)
         raise SystemExit(2) from None
 
@@ -83,7 +88,7 @@ def simulate_command(
     _check_ending(plot=plot, allowed=PLOTS)
     _check_ending(out=out, allowed=OUTPUTS)
     steps = _whole("horizon", horizon)
-    environment = Bernoulli([_number("arms", mean) for mean in _listed(arms)])
+    environment = Bernoulli([_validate.real("[0, 1]", arms=_number("arms", mean)) for mean in _listed(arms)])
     chosen_delta = delta if delta is not None else 1 / (10 * max(steps, 1))
     chosen = [parse_policy(text, epsilon, chosen_delta) for text in _listed(policies)]
     result = simulate(
@@ -96,12 +101,12 @@ def simulate_command(
     )
     by_name = dict(zip(result.names, chosen, strict=True))
     _console().print(regret_table(result, by_name))
-    if plot is not None:
-        result.plot().figure.savefig(plot, dpi=150)  # type: ignore[union-attr]
-        print(f"Figure: {plot}")
     if out is not None:
         write_table(result, out)
         print(f"Data: {out}")
+    if plot is not None:
+        result.plot().figure.savefig(plot, dpi=150)  # type: ignore[union-attr]
+        print(f"Figure: {plot}")
 
 
 @app.command("policies")
@@ -137,8 +142,10 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or key not in known:
-            allowed = ", ".join(known) or "nothing"
-            raise InvalidInput(f"Expected setting {setting!r} of {name} as key=value, where the key is {allowed}.")
+            if not known:
+                raise InvalidInput(f"Expected {name} without settings, not {setting!r}: it has none.")
+            allowed = ", ".join(known)
+            raise InvalidInput(f"Expected setting {setting!r} of {name} as key=value, with a key among {allowed}.")
         chosen[key] = _value(value)
     defaults = {"epsilon": epsilon, "delta": delta}
     return kind(**{key: value for key, value in defaults.items() if key in known} | chosen)
@@ -147,11 +154,11 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
 def regret_table(result: SimulationResult, policies: dict[str, Policy]) -> Table:
     """Return the summary as a table for the terminal."""
     summary = result.summary()
-    arms = ", ".join(f"{mean:g}" for mean in result.means)
-    table = Table(title=f"Regret after {result.horizon:,} steps, {result.runs} runs, arms {arms}")
-    table.add_column("policy")
+    arms = shorten(", ".join(f"{mean:g}" for mean in result.means), 60, placeholder=" ...")
+    table = Table(title=f"Regret after {result.horizon:,} steps, {result.runs:,} runs, arms {arms}")
+    table.add_column("policy", overflow="fold")
     for column in ("mean", "± s.e.", "median", "99%", "worst"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     table.add_column("proved privacy")
     for name, values in summary.iterrows():
         policy = policies[str(name)]
@@ -163,9 +170,9 @@ def regret_table(result: SimulationResult, policies: dict[str, Policy]) -> Table
 def write_table(result: SimulationResult, path: Path) -> None:
     """Write every run as a tidy table, in the format of the file's ending."""
     frame = result.to_pandas()
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         frame.to_parquet(path, index=False)
-    elif path.suffix == ".csv":
+    elif path.suffix.lower() == ".csv":
         frame.to_csv(path, index=False)
     else:
         frame.to_json(path, orient="records")
@@ -207,10 +214,12 @@ def _listed(text: str) -> list[str]:
 
 
 def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidInput(f"Expected {name}={text!r} to be a number.") from None
+    for kind in (int, float):  # a float would round long integers
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise InvalidInput(f"Expected {name}={text!r} to be a number.")
 
 
 def _whole(name: str, text: str) -> int:
@@ -219,7 +228,9 @@ def _whole(name: str, text: str) -> int:
 
 def _check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
     ((name, path),) = named.items()
-    if path is not None and path.suffix not in allowed:
+    if path is None:
+        return
+    if path.suffix.lower() not in allowed:
         raise InvalidInput(f"Expected {name}={str(path)!r} to end in {', '.join(allowed)}.")
-    if path is not None and not path.parent.is_dir():
-        raise InvalidInput(f"Expected {name}={str(path)!r} in a folder that exists.")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidInput(f"Expected {name}={str(path)!r} to be a file in a folder that exists.")

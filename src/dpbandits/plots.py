@@ -45,6 +45,6 @@ def plot_regret(
     axes.spines[["top", "right"]].set_visible(False)
     # In the order of the curves at the end, so that the eye finds its line.
     ordered = sorted(ends, key=lambda end: -end[0])
-    labels = [f"{name}: {last:,.1f}" for last, name, _ in ordered]
+    labels = [f"{name}: {last:,.1f}".replace("$", r"\$") for last, name, _ in ordered]  # no formulas
     axes.legend([line for _, _, line in ordered], labels, frameon=False, loc="upper left", title="mean at the end")
     return axes

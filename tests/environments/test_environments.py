@@ -170,7 +170,11 @@ def test_binomial_numbers_at_the_ends() -> None:
     noise = SeededNoise(1)
     assert [binomial(noise, 50, p) for p in (0.0, 1.0)] == [0, 50]
     assert binomial(noise, 0, 0.3) == 0
-    assert 0 <= binomial(noise, 10**15, 0.5) <= 10**15
+    # Very many trials are as normal as they should be: KS at 1e-4 on 4000 numbers.
+    for n, p in ((10**12, 0.3), (10**15, 0.3), (10**17, 0.5)):
+        draws = np.empty(4000 if n < 10**17 else 40, dtype=np.int64)
+        _binomials(n, p, SeededNoise(3), draws)
+        assert stats.kstest((draws - n * p) / np.sqrt(n * p * (1 - p)), stats.norm.cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -178,8 +182,8 @@ def test_binomial_numbers_at_the_ends() -> None:
     [
         (lambda: dpb.Bernoulli([0.5, 1.1]), r"Expected means=1.1 in \[0, 1\]."),
         (lambda: dpb.Bernoulli([0.5, float("nan")]), r"Expected means=nan in \[0, 1\]."),
-        (lambda: dpb.Bernoulli([]), "Expected means to be a list of numbers, one per arm"),
-        (lambda: dpb.Bernoulli([[0.5]]), "Expected means to be a list of numbers, one per arm"),
+        (lambda: dpb.Bernoulli([]), "Expected means to be a list of numbers, not something of shape"),
+        (lambda: dpb.Bernoulli([[0.5]]), "Expected means to be a list of numbers, not something of shape"),
         (lambda: dpb.Bernoulli("high"), "Expected means='high' to be numbers"),
         (lambda: Beta([1, 2], [1]), "Expected one number per arm in each list, but a has 2, b has 1."),
         (lambda: Beta([0.0], [1]), "Expected a=0.0 in"),
@@ -190,6 +194,7 @@ def test_binomial_numbers_at_the_ends() -> None:
         (lambda: Categorical([0, 1], [[1.0]]), "Expected 2 probabilities per arm, one per value, not 1."),
         (lambda: Categorical([0, 2], [[0.5, 0.5]]), r"Expected values=2.0 in \[0, 1\]."),
         (lambda: Replay([[0.5, -0.1]]), r"Expected table=-0.1 in \[0, 1\]."),
+        (lambda: Replay([0.5, 0.1]), "Expected table to be a table of numbers"),
         (lambda: Replay(TABLE, order="shuffled"), "Expected order='shuffled' to be one of random, given."),
     ],
 )
@@ -201,8 +206,10 @@ def test_bad_environments_are_refused(make: Any, message: str) -> None:
 def test_environments_describe_themselves_and_do_not_change() -> None:
     environment = dpb.Bernoulli([0.9, 0.6])
     assert repr(environment) == "Bernoulli(means=[0.9, 0.6])"
-    with pytest.raises(ValueError, match="read-only"):
-        environment.means[0] = 0.5
+    for each in ENVIRONMENTS.values():
+        with pytest.raises(ValueError, match="read-only"):
+            each.means[0] = 0.5
+    assert TruncatedNormal([0.2, 0.9], [1e6, 1e4]).means == pytest.approx([0.5, 0.5], abs=1e-8)
     assert repr(Replay(np.zeros((100, 2)))) == "Replay(table=<100 x 2 numbers>, order='random')"
     with pytest.raises(TypeError, match="belongs to no environment"):
         reward(3, 0, 1, None)

@@ -81,6 +81,39 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+DEEPER = {
+    "an attribute of a module": "import deeper\n@kernel\ndef chosen(arm):\n    return deeper.ARM",
+    "a function of a module": "import deeper\n@kernel\ndef chosen(arm):\n    return deeper.arm()",
+    "a constant from another file": "from deeper import ARM\n@kernel\ndef chosen(arm):\n    return ARM",
+    "a default": "from deeper import ARM\n@kernel\ndef chosen(arm, c=ARM):\n    return c",
+    "a closure": "from deeper import made\nchosen = made()",
+    "a choice": "from deeper import ARM\nif ARM:\n    @kernel\n    def chosen(arm):\n        return 1\n"
+    "else:\n    @kernel\n    def chosen(arm):\n        return 0",
+}
+
+
+@pytest.mark.parametrize("helper", DEEPER.values(), ids=list(DEEPER))
+def test_an_edit_further_away_is_seen(folder: Path, helper: str) -> None:
+    (folder / "helpers.py").write_text("from dpbandits import kernel\nFAVOURITE = 0\n" + helper)
+    for arm, regret in ((0, "0.0"), (1, "3.0")):
+        (folder / "deeper.py").write_text(
+            f"from dpbandits import kernel\nARM = {arm}\n@kernel\ndef arm():\n    return ARM\n"
+            "def made(c=ARM):\n    @kernel\n    def chosen(arm):\n        return c\n    return chosen\n"
+        )
+        assert run(ASK, folder) == f"{regret} compiled"
+        assert run(ASK, folder) == f"{regret} loaded"
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("content", [b"", b"nonsense", None], ids=["empty", "nonsense", "truncated"])
+def test_damaged_files_cost_a_compilation(folder: Path, ending: str, content: bytes | None) -> None:
+    assert run(ASK, folder) == "3.0 compiled"
+    for path in (folder / "cache").rglob(f"*.{ending}"):
+        path.write_bytes(path.read_bytes()[:-20] if content is None else content)
+    assert run(ASK, folder) == "3.0 compiled"
+    assert run(ASK, folder) == "3.0 loaded"
+
+
 def write_helpers(folder: Path, favourite: int = 1, expression: str = "arm") -> None:
     (folder / "helpers.py").write_text(HELPERS.format(favourite=favourite, expression=expression))
 

@@ -1,13 +1,18 @@
 """simulate: the same numbers whatever the machine does, exact checkpoints, clear errors."""
 
 import math
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits import kernel
 from dpbandits.environments import Replay
+from dpbandits.mechanisms import public
+from dpbandits.policies import Setup, select
+from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.progress import Progress
 from dpbandits.simulation.runner import log_spaced
@@ -141,6 +146,132 @@ def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> 
     assert "time left" in shown
 
 
+def wrong(**kernels: str) -> Any:
+    """Return a policy whose kernels are the given expressions."""
+    lines = {"select": "0", "hold": "1", "update": "None"} | kernels
+    names: dict[str, Any] = {}
+    exec(WRONG.format(**lines), names)
+    return names["Wrong"]()
+
+
+WRONG = """
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+import numpy as np
+from dpbandits import kernel
+from dpbandits.mechanisms import public
+from dpbandits.policies import Policy, Setup, hold, select, update
+class Params(NamedTuple):
+    unused: int
+class State(NamedTuple):
+    counts: Annotated[Any, public("arms")]
+@select.register(Params)
+@kernel
+def _select(params, state, t):
+    return {select}
+@hold.register(Params)
+@kernel
+def _hold(params, state, arm, t):
+    return {hold}
+@update.register(Params)
+@kernel
+def _update(params, state, arm, plays, reward, t, noise):
+    return {update}
+@dataclass(frozen=True)
+class Wrong(Policy):
+    name = "wrong"
+    source = "a test"
+    def configure(self, arms, horizon):
+        return Setup(Params(0), State, {{"arms": arms}})
+    def guarantee(self, horizon=0.0):
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "error", "message"),
+    [
+        ({"select": "5"}, dpb.InvalidInput, r"Expected `select` of wrong to return an arm in \[0, 1\]."),
+        ({"select": "-1"}, dpb.InvalidInput, r"Expected `select` of wrong to return an arm in \[0, 1\]."),
+        ({"select": "7 if t == 9 else 0"}, dpb.InvalidInput, "Expected `select` of wrong"),
+        ({"hold": "0"}, dpb.InvalidInput, "Expected `hold` of wrong to return at least 1."),
+        ({"hold": "t - 5"}, dpb.InvalidInput, "Expected `hold` of wrong to return at least 1."),
+        ({"select": "state.meens[0]"}, AttributeError, "meens"),
+        ({"select": "len(np.zeros(1))"}, dpb.InvalidInput, "a kernel may not allocate"),
+        ({"select": "int(str(t % 2))"}, dpb.InvalidInput, "Expected the kernels of wrong to compile"),
+    ],
+)
+def test_mistakes_in_kernels_are_told(kernels: dict[str, str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        dpb.simulate(wrong(**kernels), TWO, horizon=50, runs=2, seed=1)
+
+
+def test_kernels_that_are_missing_are_told() -> None:
+    policy = wrong()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(policy), "configure", lambda self, arms, horizon: Setup(Orphan(1), Orphan, {"arms": 2}))
+        with pytest.raises(dpb.InvalidInput, match=r"Expected unused of Orphan as Annotated"):
+            dpb.simulate(policy, TWO, horizon=50, runs=2, seed=1)
+        patch.setattr(type(policy), "configure", lambda self, arms, horizon: Setup(Orphan(1), Kept, {"armz": 2}))
+        with pytest.raises(dpb.InvalidInput, match=r"Expected the axis 'arms' of counts to be one of armz\."):
+            dpb.simulate(policy, TWO, horizon=50, runs=2, seed=1)
+        patch.setattr(type(policy), "configure", lambda self, arms, horizon: Setup(Orphan(1), Kept, {"arms": 2}))
+        with pytest.raises(TypeError, match="belongs to no policy: nothing is registered with `select`"):
+            dpb.simulate(policy, TWO, horizon=50, runs=2, seed=1)
+
+
+class Orphan(NamedTuple):
+    unused: int
+
+
+class Kept(NamedTuple):
+    counts: Annotated[Any, public("arms")]
+
+
+def test_new_kernels_for_old_params_are_refused() -> None:
+    policy = wrong()
+    assert dpb.simulate(policy, TWO, horizon=10, runs=1, seed=1).final_regret("wrong") == 0
+    params_class = type(policy.configure(2, 10).params)
+    before = select.dispatch(params_class)
+
+    @select.register(params_class)
+    @kernel
+    def _select(params: Any, state: Any, t: int) -> int:
+        return 1
+
+    with pytest.raises(dpb.InvalidInput, match="define its Params class anew"):
+        dpb.simulate(policy, TWO, horizon=10, runs=1, seed=1)
+    select.register(params_class)(before)
+    assert dpb.simulate(policy, TWO, horizon=10, runs=1, seed=1).final_regret("wrong") == 0
+
+
+def test_a_running_simulation_can_be_stopped() -> None:
+    """As Ctrl-C does: a run that would take hours ends at once."""
+    job = Job(dpb.UCB(), TWO, 10**13, np.array([10**13]))
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(job.play, np.random.SeedSequence(1), np.empty((3, 1)))
+        assert not running.done()
+        job.stop()
+        running.result()
+
+
+def test_policies_are_dataclasses_with_text_for_names() -> None:
+    class Bare(dpb.policies.Policy):
+        name = "bare"
+        source = "a test"
+
+        def configure(self, arms: int, horizon: int) -> Setup:
+            raise NotImplementedError
+
+        def guarantee(self, horizon: float = math.inf) -> None:
+            return None
+
+    with pytest.raises(dpb.InvalidInput, match="Expected Bare to be a frozen dataclass"):
+        unique_names([Bare()])
+    with pytest.raises(dpb.InvalidInput, match="Expected the name 1 of a policy to be text"):
+        unique_names({1: dpb.UCB()})  # type: ignore[arg-type]
+
+
 # ---- results
 
 
@@ -177,6 +308,11 @@ def test_results_are_saved_and_loaded(result: dpb.SimulationResult, tmp_path: An
     assert loaded.means.tolist() == [0.9, 0.6]
     assert loaded.switches("dp-ucb").tolist() == result.switches("dp-ucb").tolist()
     assert loaded.to_pandas().equals(result.to_pandas())
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", whole[:200] + b"x" + whole[201:]):
+        path.write_bytes(damaged)
+        with pytest.raises(dpb.InvalidInput, match="to be a saved simulation"):
+            dpb.SimulationResult.load(path)
     path.write_text("nonsense")
     with pytest.raises(dpb.InvalidInput, match="to be a saved simulation"):
         dpb.SimulationResult.load(path)

@@ -40,8 +40,8 @@ def one_by_one(params: Any, arm: int, plays: int, t: int, noise: Any) -> float:
 class Environment(ABC):
     """Arms with rewards in [0, 1]: validated when it is made, never changed afterwards."""
 
-    def __init__(self, means: NDArray[np.float64], /, **described: NDArray[np.float64] | str) -> None:
-        self._means = means
+    def __init__(self, means: ArrayLike, /, **described: NDArray[np.float64] | str) -> None:
+        self._means = numbers("means", means, 0, 1)
         self._described = described
 
     @property
@@ -75,14 +75,14 @@ def _short(array: NDArray[np.float64]) -> str:
 
 
 def numbers(name: str, values: ArrayLike, low: float, high: float, *, dimensions: int = 1) -> NDArray[np.float64]:
-    """Return numbers from [low, high], one per arm, as an array that cannot be changed."""
+    """Return numbers from [low, high] as an array that cannot be changed."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(f"Expected {name}={values!r} to be numbers in [{low}, {high}].") from None
     if array.ndim != dimensions or array.size == 0:
-        shape = "one per arm" if dimensions == 1 else "a row per arm"
-        raise InvalidInput(f"Expected {name} to be a list of numbers, {shape}, not something of shape {array.shape}.")
+        shape = "a list" if dimensions == 1 else "a table"
+        raise InvalidInput(f"Expected {name} to be {shape} of numbers, not something of shape {array.shape}.")
     outside = ~((array >= low) & (array <= high))  # NaN is inside nothing
     if outside.any():
         raise InvalidInput(f"Expected {name}={array[outside][0]} in [{low}, {high}].")

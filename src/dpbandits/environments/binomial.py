@@ -12,6 +12,8 @@ from typing import Any
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import uniform
 
+# More trials are drawn in groups: a logarithm times n would lose the digits that decide.
+_LARGEST_GROUP = 2**40
 # Transformed rejection is valid from so many expected successes on.
 _SMALLEST_MEAN = 10.0
 # ln k! - [(k + 1/2) ln(k + 1) - (k + 1) + ln(2π)/2], the rest of Stirling's formula, for k = 0..9
@@ -23,6 +25,15 @@ _STIRLING_RESTS = tuple(
 @kernel
 def binomial(noise: Any, trials: int, probability: float) -> int:
     """Return how many of so many trials succeed."""
+    successes = 0
+    while trials > _LARGEST_GROUP:
+        successes += _successes(noise, _LARGEST_GROUP, probability)
+        trials -= _LARGEST_GROUP
+    return successes + _successes(noise, trials, probability)
+
+
+@kernel
+def _successes(noise: Any, trials: int, probability: float) -> int:
     p = min(probability, 1.0 - probability)  # count the rarer outcome
     if p <= 0.0:
         rarer = 0

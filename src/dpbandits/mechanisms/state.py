@@ -38,8 +38,14 @@ def secret(*axes: str) -> Field:
 
 def fields_of(state_class: type[StateT]) -> dict[str, Any]:
     """Return the declaration of every field, in order: a Field, or the State class of a part."""
-    hints = get_type_hints(state_class, include_extras=True)
-    return {name: get_args(hint)[1] if get_args(hint) else hint for name, hint in hints.items()}
+    declared = {}
+    for name, hint in get_type_hints(state_class, include_extras=True).items():
+        declared[name] = get_args(hint)[1] if get_args(hint) else hint
+        if not isinstance(declared[name], Field) and not hasattr(declared[name], "_fields"):
+            raise InvalidInput(
+                f"Expected {name} of {state_class.__name__} as Annotated[Any, public(...)] or secret(...)."
+            )
+    return declared
 
 
 def allocate(state_class: type[StateT], sizes: dict[str, int], secret_dtype: DTypeLike) -> StateT:
@@ -48,6 +54,9 @@ def allocate(state_class: type[StateT], sizes: dict[str, int], secret_dtype: DTy
     for name, declared in fields_of(state_class).items():
         if isinstance(declared, Field):
             dtype = secret_dtype if declared.is_secret else declared.dtype
+            for axis in declared.axes:
+                if axis not in sizes:
+                    raise InvalidInput(f"Expected the axis {axis!r} of {name} to be one of {', '.join(sizes)}.")
             parts[name] = np.zeros([sizes[axis] for axis in declared.axes], dtype)
         else:
             parts[name] = allocate(declared, sizes, secret_dtype)

@@ -85,6 +85,8 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
 @update.register(Params)
 @kernel
 def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    if state.counter.counts[arm] >= params.counter.horizon:
+        return  # beyond the horizon: it goes on playing from what was released
     n = state.counts[arm] + plays
     state.counts[arm] = n
     state.inverses[arm] = inverse(params.tables, n)

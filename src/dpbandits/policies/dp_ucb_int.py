@@ -28,7 +28,7 @@ from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import FOREVER, MAX_HORIZON, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import FOREVER, Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
 from dpbandits.privacy import (
     Budget,
@@ -41,6 +41,7 @@ from dpbandits.privacy import (
     published_interval_guarantee,
     release_progression,
 )
+from dpbandits.privacy.interval import MAX_HORIZON as MAX_DECLARED
 from dpbandits.privacy.interval import SERIES
 
 BONUSES = ("live", "frozen")
@@ -115,7 +116,7 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
     if crossing == math.inf:
         return plays
     exponent = 0.5 * max(crossing, 0.0) ** 2  # r = crossing at t = e^exponent
-    safe = math.exp(min(exponent, 43.0)) * (1.0 - 1e-12)  # e^43 < 2^62
+    safe = math.exp(min(exponent, 42.0)) * (1.0 - 1e-12)  # e^42 < 2^62, more than any horizon
     return max(1, min(plays, int(safe) - t + 1))
 
 
@@ -140,6 +141,8 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 @dataclass(frozen=True, kw_only=True)
 class DPUCBInt(Policy):
     """DP-UCB-Int (Algorithm 3, each release drawn once): lazy means for an (epsilon, delta) budget.
+
+    The accounting is that of continuous Laplace noise.
 
     Args:
         epsilon, delta: the budget of the whole action sequence; delta may be 0 if a horizon is declared.
@@ -172,7 +175,7 @@ class DPUCBInt(Policy):
         _validate.one_of(BONUSES, bonus=self.bonus)
         _validate.one_of(ACCOUNTINGS, accounting=self.accounting)
         if self.horizon is not None:
-            _validate.integer_fields(self, horizon=f"[1, {MAX_HORIZON}]")
+            _validate.integer_fields(self, horizon=f"[1, {MAX_DECLARED}]")
 
     @property
     def interval_epsilon(self) -> float:
@@ -182,7 +185,7 @@ class DPUCBInt(Policy):
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
-        last = self._covered(horizon)
+        last = min(horizon, self._covered(horizon))  # nothing is released beyond what was asked for
         times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
         opening = min(arms * int(times[0]), FOREVER) if len(times) else FOREVER
         if not len(times):

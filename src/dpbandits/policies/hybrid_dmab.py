@@ -2,9 +2,9 @@
 
     play by DP-UCB-Bound if R_1(t) < R_2(t), else by DP-UCB; both learn from every reward
 
-R_1 and R_2 are the published bounds of Theorems 3.2 and 3.3 with the gaps between each policy's own released means (1
-where an arm has none yet). The algorithm is in the paper's source, switched off. The bounds serve as a rule of choice
-here and prove nothing: Theorem 3.3 is not proved at all.
+R_1 and R_2 are the published bounds of Theorems 3.2 and 3.3 with the gaps between each policy's own released means. The
+algorithm is in the paper's source, switched off; there gaps are 1 while an arm has no mean, here arms take turns until
+all have one, as in both policies. The bounds are a rule of choice and prove nothing: Theorem 3.3 is not proved at all.
 
 Privacy: both policies see every reward, so their losses add up. Each gets ε/2: the whole action sequence is ε-DP with
 the proved variant and costs 2ε with the published one, as its parts do.

@@ -74,7 +74,8 @@ def _chernoff_size(bound: ChernoffBound, counter: Any, state: Any, arm: int) -> 
 @error_line.register(ChernoffBound)
 @kernel
 def _chernoff_line(bound: ChernoffBound, octave: int, row: int) -> tuple[float, float]:
-    return bound.offsets[octave, row], bound.slopes[octave, row]
+    known = min(octave, len(bound.offsets) - 1)  # beyond the horizon the last h stays, as valid as any
+    return bound.offsets[known, row], bound.slopes[known, row]
 
 
 def paper_bound(epsilon: float, horizon: int) -> PaperBound:

@@ -26,6 +26,8 @@ MAX_RELEASES = 10_000_000
 # by zCDP, which is looser: 0.364 instead of 0.311 for the 396 releases of a constant schedule with f = 252.
 MAX_COMPOSED = 100_000
 _LARGEST_BLOCK = 2**20
+_LONGEST_STEP = 2**62
+_MAX_IRREGULAR = 100_000
 # Where the bound for an unlimited horizon changes from the exact sum to the tail of the zeta function.
 _EXACT_UP_TO = 100_000
 
@@ -70,8 +72,9 @@ def release_progression(
 
     Intervals never get shorter: W_{k+1} - W_k is the smallest l with Σ_{j = 1..l} ((W_k + l) / (W_k + j))^p >= 1/ε, and
     the left side falls as W_k grows. They never get longer than ⌈1/ε⌉ either (Lemma B.1). So from the first interval of
-    that length on, all have it, and a schedule for ever needs a short table. A table that would go beyond n = 10^9 ends
-    there, and steps of ⌈1/ε⌉ follow, which Lemma B.1 allows as well. (No time is listed if W_1 is after the horizon.)
+    that length on, all have it, and a schedule for ever needs a short table. A table of 10^5 entries, or one that
+    reaches n = 10^9, ends there: steps of ⌈1/ε⌉ follow, which Lemma B.1 allows as well. (No time is listed if W_1 is
+    after the horizon.)
 
     >>> times, step = release_progression(0.007, v=1.1, series="y", horizon=10**15)
     >>> len(times), int(times[-1]), step
@@ -81,15 +84,15 @@ def release_progression(
     v = _validated_v(v)
     series = _validate.one_of(SERIES, series=series)
     horizon = _validate.horizon(horizon)
-    longest = math.ceil(min(1 / epsilon, horizon + 1))
+    longest = math.ceil(min(1 / epsilon, _LONGEST_STEP))
     if series == "constant":
-        return np.arange(longest, min(longest, horizon) + 1, longest, dtype=np.int64), longest
+        return np.array([longest] if longest <= horizon else [], dtype=np.int64), longest
     p = v if series == "y" else v / 2
     times: list[int] = []
     first, collected = 1, 0.0  # where the search goes on, and the sum collected since the last release
-    block = min(longest, _LARGEST_BLOCK)
     end = min(horizon, MAX_HORIZON)
-    while first <= end and (len(times) < 2 or times[-1] - times[-2] < longest):
+    block = int(min(longest, _LARGEST_BLOCK, end))
+    while first <= end and len(times) < _MAX_IRREGULAR and (len(times) < 2 or times[-1] - times[-2] < longest):
         i = np.arange(first, min(first + block, end + 1), dtype=np.float64)
         powers = i**-p
         sums = collected + np.cumsum(powers)
@@ -166,7 +169,7 @@ def interval_guarantee(
     together S/2-zCDP. `grid_bits` is that of the live noise source; None means continuous noise.
     """
     horizon = _validate.horizon(horizon)
-    if math.isinf(horizon):
+    if math.isinf(horizon) or (horizon > MAX_HORIZON and delta > 0):  # what holds for ever holds up to any horizon
         squares = squared_loss_bound(epsilon, v, series)
     else:
         times = release_times(epsilon, v, series, horizon=horizon)

@@ -7,6 +7,7 @@ a short run. And a change of the arm is a branch with a side effect: processors 
 the next step while the indices of this one are still being compared.
 """
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -18,9 +19,15 @@ from numba.extending import overload
 
 from dpbandits import environments, mechanisms, policies  # noqa: F401  (their kernels are recorded on import)
 from dpbandits.environments.base import block_sum, reward
+from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import hold, select, update
-from dpbandits.simulation.cache import classes_in, use_cache
+from dpbandits.simulation import bits
+from dpbandits.simulation.cache import classes_in, stamp, use_cache
 from dpbandits.simulation.compiled import register_kernels
+
+NO_ARM = -(2**62)
+WRONG_ARM = -2
+WRONG_HOLD = -3
 
 
 def play(
@@ -34,22 +41,31 @@ def play(
     checkpoints: Any,
     regrets: Any,
     switches: Any,
+    stop: Any,
 ) -> None:
     """Play one run from a cleared state; write the pseudo-regret at the checkpoints, and how often the arm changed.
 
-    `longest_block` limits the plays between two decisions; with 1 the run goes step by step.
+    `longest_block` limits the plays between two decisions; with 1 the run goes step by step. Another thread ends the
+    run early by setting `stop`. A policy that names an arm which does not exist, or holds it for less than a play, ends
+    it with WRONG_ARM or WRONG_HOLD in place of the switches.
     """
     t = 1
     regret = 0.0
     reached = 0
-    arm = select(params, state, t)
-    switches[0] = 0
-    while t <= horizon:
+    arm = NO_ARM
+    switches[0] = -1  # the first choice is no switch
+    while t <= horizon and stop[0] == 0:
         choice = select(params, state, t)
         if choice != arm:
             switches[0] += 1
             arm = choice
+            if arm < 0 or arm >= len(gaps):
+                switches[0] = WRONG_ARM
+                return
         plays = min(hold(params, state, arm, t), longest_block, horizon - t + 1)
+        if plays < 1:
+            switches[0] = WRONG_HOLD
+            return
         if plays == 1:  # noqa: SIM108  (the two are different things)
             total = reward(environment, arm, t, noise)
         else:
@@ -102,27 +118,40 @@ def play_runs(
     checkpoints: Any,
     regrets: Any,
     switches: Any,
+    stop: Any,
 ) -> None:
     """Play one run per row of `regrets`, all from one source of noise."""
     for run in range(len(regrets)):
         clear(state)
         _play_run(
             *(params, state, environment, gaps, noise, horizon, longest_block, checkpoints),
-            *(regrets[run], switches[run : run + 1]),
+            *(regrets[run], switches[run : run + 1], stop),
         )
+        if switches[run] < 0:
+            return
 
 
 def player(params: Any, state: Any, environment: Any) -> Any:
     """Return `play_runs`, compiled for these types and kept on disk for the next process."""
-    return _player(classes_in(params, state, environment))
+    classes = classes_in(params, state, environment)
+    stamped = stamp(classes, sys.modules[__name__], bits)
+    if _stamps.setdefault(classes, stamped) != stamped:
+        raise InvalidInput(
+            f"Expected the kernels of {classes[0].__module__}.{classes[0].__qualname__} as they were when it was first "
+            "simulated. To use new ones, define its Params class anew as well, or start Python again."
+        )
+    return _player(classes, stamped)
+
+
+_stamps: dict[tuple[type, ...], str] = {}
 
 
 @cache
-def _player(classes: tuple[type, ...]) -> Any:
+def _player(classes: tuple[type, ...], stamped: str) -> Any:
     register_kernels()
     # A dispatcher of its own for every combination: numba's index of one dispatcher names all the types it was ever
     # used with, and a process that cannot import one of them could load none.
     dispatcher = njit(nogil=True)(play_runs)
     if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain Python
-        use_cache(dispatcher, classes)
+        use_cache(dispatcher, classes, stamped)
     return dispatcher

@@ -24,10 +24,15 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
     for policy in listed:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"Expected {policy!r} to be a policy, such as UCB() or DPUCB(epsilon=1.0).")
+        if not is_dataclass(policy):  # its repr names every setting, and gives the policy its random numbers
+            raise InvalidInput(f"Expected {type(policy).__name__} to be a frozen dataclass, as every policy is.")
     if not listed:
         raise InvalidInput("Expected at least one policy.")
     if given is not None:
-        return {str(name): policy for name, policy in given.items()}
+        for name in given:
+            if not isinstance(name, str):
+                raise InvalidInput(f"Expected the name {name!r} of a policy to be text.")
+        return dict(given)
     named: dict[str, Policy] = {}
     for policy in listed:
         alike = [other for other in listed if other.name == policy.name]
@@ -41,10 +46,8 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
 
 
 def _differences(policy: Policy, alike: list[Policy]) -> list[str]:
-    if not is_dataclass(policy):
-        return []
     different = []
-    for field in fields(policy):
+    for field in fields(policy):  # type: ignore[arg-type]
         values = Counter(repr(getattr(other, field.name, None)) for other in alike)
         if len(values) > 1:
             value = getattr(policy, field.name)

@@ -1,10 +1,12 @@
 """SimulationResult: the regret of every run at log-spaced times, and what one wants to know of it."""
 
 import json
+import zlib
 from collections.abc import Mapping
 from os import PathLike
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -137,7 +139,7 @@ class SimulationResult:
     def load(cls, path: str | PathLike[str]) -> "SimulationResult":
         """Read a result that was saved."""
         try:
-            with np.load(path) as archive:
+            with open(path, "rb") as file, np.load(file) as archive:
                 about = json.loads(str(archive["about"]))
                 if about["format"] != _FORMAT:
                     raise InvalidInput(f"Expected {path} in the format {_FORMAT!r}, not {about['format']!r}.")
@@ -150,9 +152,9 @@ class SimulationResult:
                     means=archive["means"],
                     seed=about["seed"],
                 )
-        except (KeyError, ValueError, TypeError, EOFError) as problem:
-            if isinstance(problem, InvalidInput):
-                raise
+        except InvalidInput:
+            raise
+        except (KeyError, ValueError, TypeError, EOFError, BadZipFile, zlib.error):
             raise InvalidInput(f"Expected {path} to be a saved simulation, but it cannot be read as one.") from None
 
     def __repr__(self) -> str:

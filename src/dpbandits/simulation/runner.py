@@ -1,10 +1,9 @@
 """simulate: many runs of policies against an environment, compiled, over all cores, the same on any number of them."""
 
+import hashlib
 import os
-import zlib
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 from dpbandits import _validate
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
-from dpbandits.mechanisms.seeded import SeededNoise
-from dpbandits.mechanisms.state import allocate
-from dpbandits.policies.base import FOREVER, MAX_HORIZON, Policy
+from dpbandits.policies.base import MAX_HORIZON, Policy
+from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.progress import Progress
 from dpbandits.simulation.results import SimulationResult
@@ -51,7 +49,7 @@ def simulate(
     >>> from dpbandits import UCB, Bernoulli
     >>> result = simulate([UCB()], Bernoulli([0.9, 0.6]), horizon=1000, runs=100, seed=1)
     >>> float(result.final_regret("ucb").mean())
-    23.3
+    22.8
     """
     named = unique_names(policies)
     if not isinstance(environment, Environment):
@@ -69,7 +67,7 @@ def simulate(
             bar.describe(f"preparing {name}")
             job = Job(policy, environment, horizon, checkpoints)
             bar.describe(name)
-            regrets[name], switches[name] = np.empty((runs, len(checkpoints))), np.empty(runs, dtype=np.int64)
+            regrets[name], switches[name] = _room(runs, len(checkpoints))
             size = max(1, min(_RUNS_PER_CHUNK, _STEPS_PER_CHUNK // horizon))
             parts = [slice(first, min(first + size, runs)) for first in range(0, runs, size)]
             waiting = {
@@ -80,8 +78,9 @@ def simulate(
                 for finished in as_completed(waiting):
                     finished.result()
                     bar.advance(waiting[finished])
-            except BaseException:
+            except BaseException:  # Ctrl-C too
                 pool.shutdown(wait=False, cancel_futures=True)
+                job.stop()
                 raise
     return SimulationResult(
         regrets,
@@ -94,54 +93,18 @@ def simulate(
     )
 
 
-class Job:
-    """One policy in one environment, compiled and ready for any number of runs."""
-
-    def __init__(
-        self,
-        policy: Policy,
-        environment: Environment,
-        horizon: int,
-        checkpoints: NDArray[np.int64],
-        *,
-        blocks: bool = True,
-    ) -> None:
-        from dpbandits.simulation.loop import player
-
-        self._setup = policy.configure(environment.arms, horizon)
-        self._environment = environment.configure()
-        self._gaps = environment.gaps
-        self._horizon = horizon
-        self._longest_block = FOREVER if blocks else 1
-        self._checkpoints = checkpoints
-        self._play_runs = player(self._setup.params, self._state(), self._environment)
-        self.play(np.random.SeedSequence(0), np.empty((0, len(checkpoints))))  # compiles, or loads from disk
-
-    def play(
-        self, seed: np.random.SeedSequence, regrets: NDArray[np.float64], switches: NDArray[np.int64] | None = None
-    ) -> None:
-        """Play one run per row of `regrets`; write regret at the checkpoints, and how often the arm changed."""
-        self._play_runs(
-            self._setup.params,
-            self._state(),
-            self._environment,
-            self._gaps,
-            SeededNoise(seed),
-            self._horizon,
-            self._longest_block,
-            self._checkpoints,
-            regrets,
-            np.empty(len(regrets), dtype=np.int64) if switches is None else switches,
-        )
-
-    def _state(self) -> Any:
-        return allocate(self._setup.state_class, self._setup.sizes, np.float64)
-
-
 def log_spaced(horizon: int, points: int) -> NDArray[np.int64]:
     """Return about so many times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
     spaced = np.geomspace(1, horizon, points).round().astype(np.int64)
     return np.unique(np.append(spaced[spaced < horizon], [1, horizon]))
+
+
+def _room(runs: int, points: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    try:
+        return np.empty((runs, points)), np.empty(runs, dtype=np.int64)
+    except MemoryError:
+        needed = runs * points * 8 / 2**30
+        raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
 
 
 def _seeds(seed: int, policies: Iterable[Policy]) -> list[np.random.SeedSequence]:
@@ -151,6 +114,6 @@ def _seeds(seed: int, policies: Iterable[Policy]) -> list[np.random.SeedSequence
     for policy in policies:
         settings = repr(policy)
         seen[settings] = seen.get(settings, 0) + 1
-        key = (zlib.crc32(settings.encode()), seen[settings])
-        seeds.append(np.random.SeedSequence(seed, spawn_key=key))
+        key = int.from_bytes(hashlib.sha256(settings.encode()).digest()[:16])
+        seeds.append(np.random.SeedSequence(seed, spawn_key=(key, seen[settings])))
     return seeds
