@@ -1,5 +1,6 @@
 """Rewards have the distribution that they should have, one by one and in blocks."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits.environments import Beta, Categorical, Environment, Replay, TruncatedNormal, Uniform, block_sum, reward
 from dpbandits.environments.alias import alias_tables, from_tables
-from dpbandits.environments.binomial import binomial
+from dpbandits.environments.binomial import binomial, hat
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.simulation.compiled import register_kernels
 
@@ -164,6 +165,21 @@ def chi_square(draws: Any, n: int, p: float) -> float:
     else:
         expected, observed = expected[usual], observed[usual]
     return float(stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.3, 0.1, 0.01, 0.001])
+def test_the_hat_is_above_the_density_and_the_quick_region_below(p: float) -> None:
+    """Rejection is exact if and only if this holds, for every proposal; checked on a grid of them."""
+    for n in {math.ceil(10 / p), math.ceil(14.4 / p), math.ceil(30 / p), math.ceil(300 / p), math.ceil(1e5 / p)}:
+        a, b, height, surely = hat(n, p)
+        u = np.linspace(-0.5, 0.5, 200_001)[1:-1]
+        rest = 0.5 - np.abs(u)
+        k = np.floor((2 * a / rest + b) * u + n * p + 0.5)
+        mode = math.floor((n + 1) * p)
+        density = np.exp(stats.binom.logpmf(k, n, p) - stats.binom.logpmf(mode, n, p))
+        accepted = density * (a / rest**2 + b) / height  # the chance to accept this proposal
+        assert accepted.max() <= 1 + 1e-9
+        assert accepted[rest >= 0.07].min() >= surely
 
 
 def test_binomial_numbers_at_the_ends() -> None:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 import dpbandits as dpb
 from distributions import same_distribution
-from dpbandits.mechanisms import Hybrid, SeededNoise, WeightedHybrid, hybrid, weighted
+from dpbandits.mechanisms import Hybrid, SeededNoise, WeightedHybrid, hybrid, insert, noise_class, weighted
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import Policy, select, update
 from dpbandits.policies.counting import COUNTERS
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
-from dpbandits.policies.noise_bounds import chernoff_lines, error_line
+from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
 from dpbandits.privacy import Budget, interval_epsilon, release_times
 from dpbandits.simulation import loop
 from dpbandits.simulation.compiled import register_kernels
@@ -179,8 +179,6 @@ def test_chernoff_lines_are_the_counters_own_error_bound(counter: str) -> None:
     state = allocate(
         module.State if counter == "weighted" else COUNTERS[counter].state_class, {"arms": 1, **sizes}, float
     )
-    from dpbandits.mechanisms import insert, noise_class
-
     for n in range(1, 600):
         insert(params, state, 0, 1.0, SeededNoise(1))
         level, nodes = noise_class(params, state, 0)
@@ -188,6 +186,17 @@ def test_chernoff_lines_are_the_counters_own_error_bound(counter: str) -> None:
             offset, slope = error_line(bound, t.bit_length() - 1, level * bound.width + nodes)
             exact = own.error_bound(n, t**-4.0)
             assert exact * (1 - 1e-9) <= offset + slope * math.log(t) <= exact * 1.02
+
+
+def test_the_published_bound_is_the_papers_nu() -> None:
+    params, sizes = hybrid.configure(0.7, split=False, horizon=300)
+    bound, own = paper_bound(0.7, 300), Hybrid(0.7, split=False, noise=SeededNoise(1))
+    state = allocate(COUNTERS["hybrid"].state_class, {"arms": 1, **sizes}, float)
+    for n in range(1, 300):
+        insert(params, state, 0, 1.0, SeededNoise(1))
+        row, size = noise_size(bound, params, state, 0)
+        offset, slope = error_line(bound, 8, row)
+        assert size * (offset + slope * math.log(300)) == pytest.approx(own.paper_error_bound(n, 300**-4.0), rel=1e-9)
 
 
 def test_hybrid_dmab_compares_the_published_bounds() -> None:

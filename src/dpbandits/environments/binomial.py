@@ -58,19 +58,26 @@ def _inversion(noise: Any, n: int, p: float) -> int:
 
 
 @kernel
-def _rejection(noise: Any, n: int, p: float) -> int:
+def hat(n: int, p: float) -> tuple[float, float, float, float]:
+    """Return Hörmann's constants: the shape a, b of the proposals, the height of the hat, and what is surely below."""
     deviation = math.sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
+    return a, b, (2.83 + 5.1 / b) * deviation, 0.92 - 4.2 / b
+
+
+@kernel
+def _rejection(noise: Any, n: int, p: float) -> int:
+    a, b, height, surely = hat(n, p)
     while True:
         v = uniform(noise)
         u = uniform(noise) - 0.5
         rest = 0.5 - abs(u)
         # int(...): in CUDA code floor gives a float
         k = int(math.floor((2.0 * a / rest + b) * u + (n * p + 0.5))) if rest > 0.0 else -1  # noqa: RUF046
-        if rest >= 0.07 and v <= 0.92 - 4.2 / b:  # inside the region that is accepted for certain
+        if rest >= 0.07 and v <= surely:
             return k
-        if 0 <= k <= n and _is_below_density(n, p, k, v * (2.83 + 5.1 / b) * deviation / (a / (rest * rest) + b)):
+        if 0 <= k <= n and _is_below_density(n, p, k, v * height / (a / (rest * rest) + b)):
             return k
 
 
