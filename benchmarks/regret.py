@@ -33,7 +33,7 @@ def private_policies(epsilon: float) -> dict[str, tuple[Policy, int]]:
         "dp-ucb-bound": (dpb.DPUCBBound(epsilon=epsilon), 1000),
         "dp-ucb-bound, weighted": (dpb.DPUCBBound(epsilon=epsilon, counter="weighted"), 200),
         "hybrid-dmab": (dpb.HybridDMAB(epsilon=epsilon), 200),
-        "dp-ucb-int, published": (dpb.DPUCBInt(**interval, bonus="frozen", accounting="corollary"), 100_000),
+        "dp-ucb-int, published": (dpb.DPUCBInt(**interval, bonus="frozen", accounting="corollary"), 400_000),
         "dp-ucb-int, published, live bonus": (dpb.DPUCBInt(**interval, accounting="corollary"), 100_000),
         "dp-ucb-int": (dpb.DPUCBInt(**interval), 100_000),
         "dp-ucb-int, horizon declared": (dpb.DPUCBInt(**interval, horizon=HORIZON), 100_000),
