@@ -370,6 +370,7 @@ def test_bad_input_is_refused_with_its_range(policy: Policy) -> None:
             "Expected split_over_arms='no' to be True or False.",
         ),
         (lambda: dpb.HybridDMAB(epsilon=1, balance=1), r"Expected balance=1 in \(0, 1\)."),
+        (lambda: dpb.DPUCBInt(epsilon=1e-150, delta=1e-6), r"Expected epsilon=1e-150 in \[1e-06, inf\)."),
         (lambda: dpb.DPUCBInt(epsilon=1, delta=0), r"Expected delta=0 in \(0, 1\)."),
         (lambda: dpb.DPUCBInt(epsilon=1, delta=1, horizon=10), r"Expected delta=1 in \[0, 1\)."),
         (lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, v=2), r"Expected v=2 in \(1, 1.5\]."),

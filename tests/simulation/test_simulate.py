@@ -9,7 +9,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import kernel
-from dpbandits.environments import Replay
+from dpbandits.environments import Replay, Uniform
 from dpbandits.mechanisms import public
 from dpbandits.policies import Setup, select
 from dpbandits.simulation.job import Job
@@ -239,8 +239,9 @@ def test_new_kernels_for_old_params_are_refused() -> None:
     def _select(params: Any, state: Any, t: int) -> int:
         return 1
 
-    with pytest.raises(dpb.InvalidInput, match="define its Params class anew"):
-        dpb.simulate(policy, TWO, horizon=10, runs=1, seed=1)
+    for environment in (TWO, Uniform([0.1, 0.2], [0.3, 0.4])):  # numba would reuse the old code in both
+        with pytest.raises(dpb.InvalidInput, match="define the class anew"):
+            dpb.simulate(policy, environment, horizon=10, runs=1, seed=1)
     select.register(params_class)(before)
     assert dpb.simulate(policy, TWO, horizon=10, runs=1, seed=1).final_regret("wrong") == 0
 
@@ -251,6 +252,12 @@ def test_a_running_simulation_can_be_stopped() -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(job.play, np.random.SeedSequence(1), np.empty((3, 1)))
         assert not running.done()
+        job.stop()
+        running.result()
+    # A block that is drawn reward by reward ends as well.
+    job = Job(ExploreThenCommit(epsilon=1.0, plays=1), Uniform([0.1, 0.2], [0.3, 0.4]), 10**13, np.array([10**13]))
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(job.play, np.random.SeedSequence(1), np.empty((3, 1)))
         job.stop()
         running.result()
 
@@ -266,7 +273,7 @@ def test_policies_are_dataclasses_with_text_for_names() -> None:
         def guarantee(self, horizon: float = math.inf) -> None:
             return None
 
-    with pytest.raises(dpb.InvalidInput, match="Expected Bare to be a frozen dataclass"):
+    with pytest.raises(dpb.InvalidInput, match="Expected Bare to be a frozen dataclass with a repr"):
         unique_names([Bare()])
     with pytest.raises(dpb.InvalidInput, match="Expected the name 1 of a policy to be text"):
         unique_names({1: dpb.UCB()})  # type: ignore[arg-type]

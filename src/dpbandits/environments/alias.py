@@ -2,7 +2,7 @@
 
 n trials are split into groups of 2^j, one for each set bit of n, and Walker's alias method draws the successes of a
 group: pick an outcome with equal chances, keep it with its own probability, or else take its alias. Blocks of a few
-hundred plays, which DP-UCB-Int has by the million, cost a fraction of a general binomial number
+hundred plays, which DP-UCB-Int has by the million, cost less than by rejection, the less the fewer bits are set
 (benchmarks/results.md).
 """
 

@@ -2,8 +2,7 @@
 
 Few expected successes are counted up from zero (inversion). Otherwise Hörmann's transformed rejection (1993, algorithm
 BTRS), which takes two uniform numbers most of the time. It is written on `uniform` so that every machine runs the same
-code, and because numba's own binomial takes up to three times as long for the blocks of DP-UCB-Int
-(benchmarks/results.md).
+code, and because numba's own binomial takes up to twice as long for the blocks of DP-UCB-Int (benchmarks/results.md).
 """
 
 import math

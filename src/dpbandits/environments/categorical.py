@@ -66,7 +66,7 @@ class Categorical(Environment):
                 f"Expected the probabilities of arm {wrong.argmax()} to add up to 1, not {totals[wrong][0]}."
             )
         rows = rows / totals[:, None]
-        super().__init__(rows @ values, values=values, probabilities=rows)
+        super().__init__(np.clip(rows @ values, 0, 1), values=values, probabilities=rows)
         tails = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]  # the chance of a value or a later one
         given = np.divide(rows, tails, out=np.zeros_like(rows), where=tails > 0)
         given[np.arange(len(rows)), [int(np.flatnonzero(row)[-1]) for row in rows]] = 1.0  # whatever rounding says

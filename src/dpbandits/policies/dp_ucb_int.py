@@ -170,7 +170,7 @@ class DPUCBInt(Policy):
 
     def __post_init__(self) -> None:
         needs_delta = self.accounting == "corollary" or self.horizon is None
-        _validate.real_fields(self, epsilon="(0, inf)", delta="(0, 1)" if needs_delta else "[0, 1)", v="(1, 1.5]")
+        _validate.real_fields(self, epsilon="[1e-06, inf)", delta="(0, 1)" if needs_delta else "[0, 1)", v="(1, 1.5]")
         _validate.one_of(SERIES, series=self.series)
         _validate.one_of(BONUSES, bonus=self.bonus)
         _validate.one_of(ACCOUNTINGS, accounting=self.accounting)

@@ -169,7 +169,8 @@ def interval_guarantee(
     together S/2-zCDP. `grid_bits` is that of the live noise source; None means continuous noise.
     """
     horizon = _validate.horizon(horizon)
-    if math.isinf(horizon) or (horizon > MAX_HORIZON and delta > 0):  # what holds for ever holds up to any horizon
+    too_long = horizon > MAX_HORIZON or horizon * epsilon > MAX_RELEASES
+    if math.isinf(horizon) or (too_long and delta > 0):  # what holds for ever holds up to any horizon
         squares = squared_loss_bound(epsilon, v, series)
     else:
         times = release_times(epsilon, v, series, horizon=horizon)

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.environments.base import Environment
+from dpbandits.environments.base import Environment, block_sum, one_by_one
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import FOREVER, Policy
 
+# A block that is drawn reward by reward cannot be stopped in the middle.
+_LONGEST_LOOP = 2**20
 # Steps that are played in plain Python when a policy does not compile, to find out why.
 _TRIAL_STEPS = 20
 
@@ -34,7 +36,7 @@ class Job:
         self._environment = environment.configure()
         self._gaps = environment.gaps
         self._horizon = horizon
-        self._longest_block = FOREVER if blocks else 1
+        self._longest_block = 1 if not blocks else _LONGEST_LOOP if self._draws_one_by_one() else FOREVER
         self._checkpoints = checkpoints
         self._stop = np.zeros(1, dtype=np.int64)
         self._play_runs = player(self._setup.params, self._state(), self._environment)
@@ -60,6 +62,9 @@ class Job:
         """End the runs that are being played, in whatever thread. Their numbers are not complete."""
         self._stop[0] = 1
 
+    def _draws_one_by_one(self) -> bool:
+        return block_sum.dispatch(type(self._environment)) is one_by_one
+
     def _state(self) -> Any:
         return allocate(self._setup.state_class, self._setup.sizes, np.float64)
 
@@ -81,14 +86,11 @@ class Job:
         from dpbandits.simulation.loop import play
 
         steps = min(self._horizon, _TRIAL_STEPS)
-        setup: tuple[Any, Any, Any, Any, Any] = (
-            self._setup.params,
-            self._state(),
-            self._environment,
-            self._gaps,
-            SeededNoise(0),
-        )
-        play(*setup, steps, 1, np.array([steps]), np.empty(1), np.zeros(1, dtype=np.int64), self._stop)
+        for longest in (1, FOREVER):
+            setup: tuple[Any, Any, Any, Any] = (self._setup.params, self._state(), self._environment, self._gaps)
+            results = np.array([steps]), np.empty(1), np.zeros(1, dtype=np.int64)
+            play(*setup, SeededNoise(0), steps, longest, *results, self._stop)
+        block_sum(self._environment, 0, 2, 1, SeededNoise(0))
 
 
 def _reason(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
@@ -24,8 +24,12 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
     for policy in listed:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"Expected {policy!r} to be a policy, such as UCB() or DPUCB(epsilon=1.0).")
-        if not is_dataclass(policy):  # its repr names every setting, and gives the policy its random numbers
-            raise InvalidInput(f"Expected {type(policy).__name__} to be a frozen dataclass, as every policy is.")
+        # Its repr names every setting, and gives the policy its random numbers: it must be the same in every process.
+        parameters = getattr(policy, "__dataclass_params__", None)
+        if parameters is None or not parameters.frozen or " at 0x" in repr(policy):
+            raise InvalidInput(
+                f"Expected {type(policy).__name__} to be a frozen dataclass with a repr that tells its settings."
+            )
     if not listed:
         raise InvalidInput("Expected at least one policy.")
     if given is not None:

@@ -70,11 +70,11 @@ def simulate(
             regrets[name], switches[name] = _room(runs, len(checkpoints))
             size = max(1, min(_RUNS_PER_CHUNK, _STEPS_PER_CHUNK // horizon))
             parts = [slice(first, min(first + size, runs)) for first in range(0, runs, size)]
-            waiting = {
-                pool.submit(job.play, child, regrets[name][part], switches[name][part]): part.stop - part.start
-                for child, part in zip(seeds.spawn(len(parts)), parts, strict=True)
-            }
             try:
+                waiting = {
+                    pool.submit(job.play, child, regrets[name][part], switches[name][part]): part.stop - part.start
+                    for child, part in zip(seeds.spawn(len(parts)), parts, strict=True)
+                }
                 for finished in as_completed(waiting):
                     finished.result()
                     bar.advance(waiting[finished])
