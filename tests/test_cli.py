@@ -61,7 +61,7 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
         (("--policies", ","), "Expected at least one policy."),
         (("--arms", "0.5,much"), "Expected arms='much' to be a number."),
         (("--arms", "0.5,1.5"), "Expected arms=1.5 in [0, 1]."),
-        (("--epsilon", "0"), "Expected epsilon=0.0 in (0, inf)."),
+        (("--epsilon", "0"), "Expected epsilon=0.0 in [1e-06, inf)."),
         (("--horizon", "1.5"), "Expected horizon=1.5 to be a whole number"),
         (("--runs", "-3"), "Expected runs=-3 in [1, inf)."),
         (("--horizon", "1000000000000000001"), "Expected horizon=1000000000000000001 in"),
