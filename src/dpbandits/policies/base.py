@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from dpbandits import _validate
-from dpbandits._kernel import generic
+from dpbandits._kernel import generic, kernel
 from dpbandits.mechanisms.counter import MAX_ITEMS
 from dpbandits.privacy import Event, Guarantee
 
@@ -44,6 +44,12 @@ def hold(params: Any, state: Any, arm: int, t: int) -> int:
 def update(params: Any, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
     """Take in the rewards, in one sum, of `plays` plays of `arm`, at most `hold` many; decision t comes next."""
     raise TypeError(f"{type(params).__module__}.Params belongs to no policy: nothing is registered with `update`.")
+
+
+@kernel
+def every_step(params: Any, state: Any, arm: int, t: int) -> int:
+    """Hold nothing: for policies that may change their mind after every reward."""
+    return 1
 
 
 class Setup(NamedTuple):

@@ -24,7 +24,7 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms import stack, weighted
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
 from dpbandits.policies.counting import (
     COUNTERS,
     configure_counter,
@@ -76,10 +76,7 @@ def _select(params: Params, state: State, t: int) -> int:
     return best
 
 
-@hold.register(Params)
-@kernel
-def _hold(params: Params, state: State, arm: int, t: int) -> int:
-    return 1
+hold.register(Params)(every_step)
 
 
 @update.register(Params)

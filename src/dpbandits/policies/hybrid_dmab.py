@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.policies import dp_ucb, dp_ucb_bound
-from dpbandits.policies.base import Policy, Setup, hold, select, update
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.counting import VARIANTS, hybrid_guarantee
 from dpbandits.privacy import Event, Guarantee
 
@@ -87,10 +87,7 @@ def _select(params: Params, state: State, t: int) -> int:
     return select(params.plain, state.plain, t)
 
 
-@hold.register(Params)
-@kernel
-def _hold(params: Params, state: State, arm: int, t: int) -> int:
-    return 1
+hold.register(Params)(every_step)
 
 
 @update.register(Params)

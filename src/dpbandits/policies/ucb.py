@@ -15,7 +15,7 @@ import numpy as np
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.privacy import Guarantee
 
@@ -50,10 +50,7 @@ def _select(params: Params, state: State, t: int) -> int:
     return best
 
 
-@hold.register(Params)
-@kernel
-def _hold(params: Params, state: State, arm: int, t: int) -> int:
-    return 1
+hold.register(Params)(every_step)
 
 
 @update.register(Params)
