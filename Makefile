@@ -1,5 +1,5 @@
 # make test    everything that must hold, from an empty machine: environment, lint, types, import rules, tests
-# make bench   measurements, written to benchmarks/results.md and benchmarks/regret.md (a quarter of an hour)
+# make bench   measurements, written to benchmarks/results.md and benchmarks/regret.md (some minutes)
 # make clean   remove the environment and every cache
 
 PYTHON ?= python3

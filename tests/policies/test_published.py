@@ -91,7 +91,7 @@ def test_dp_ucb_int_is_algorithm_3_with_one_draw_per_release(bonus: str) -> None
         assert not same_distribution(ours, other)
 
 
-# ---- known numbers (docs/simulation.md and benchmarks/regret.md have them with more runs)
+# ---- known numbers (benchmarks/regret.md has them with more runs)
 
 
 def test_published_dp_ucb_bound_parks_at_powers_of_two() -> None:

@@ -50,7 +50,7 @@ def test_runs_do_not_depend_on_each_other() -> None:
 
 
 def test_checkpoints_inside_blocks_are_exact() -> None:
-    """Explore-then-commit has two blocks: 50 plays of each arm, then the best for ever."""
+    """Explore-then-commit has three blocks: 50 plays of each arm, then the best for ever."""
     policy = ExploreThenCommit(epsilon=100.0, plays=50)
     result = dpb.simulate([policy], dpb.Bernoulli([0.1, 0.9]), horizon=10**12, runs=3, seed=1)
     expected = [0.8 * min(t, 50) for t in result.checkpoints]

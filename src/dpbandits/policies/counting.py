@@ -1,7 +1,9 @@
 """The continual counters that a policy may keep its sums with, by the name of the option."""
 
+import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -9,21 +11,21 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import hybrid, stack, weighted
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, Node
+from dpbandits.policies.base import Policy
 from dpbandits.privacy import Event, Guarantee, LaplaceEvent
 
 
 class CounterKind(NamedTuple):
     """What a policy needs to know of a counter's module."""
 
-    configure: Callable[..., tuple[Any, dict[str, int]]]
     state_class: Any
     nodes: Callable[[Any, int], Iterator[Node]]
     noises: Callable[[Any, int], tuple[list[float], NDArray[Any]]]
 
 
 COUNTERS = {
-    "hybrid": CounterKind(hybrid.configure, stack.State, hybrid.nodes, hybrid.noises),
-    "weighted": CounterKind(weighted.configure, weighted.State, weighted.nodes, weighted.noises),
+    "hybrid": CounterKind(stack.State, hybrid.nodes, hybrid.noises),
+    "weighted": CounterKind(weighted.State, weighted.nodes, weighted.noises),
 }
 
 VARIANTS = ("proved", "published")
@@ -45,17 +47,40 @@ def hybrid_guarantee(epsilon: float, variant: str, horizon: float) -> Guarantee:
     return Guarantee(worst, horizon=horizon, theorem=SHIFT_THEOREM, certified=True)
 
 
-def validate_hybrid_options(policy: Any) -> None:
-    """Check the options that the policies on hybrid counters share."""
-    _validate.real_fields(policy, epsilon="(0, inf)")
-    _validate.one_of(VARIANTS, variant=policy.variant)
-    _validate.one_of(COUNTERS, counter=policy.counter)
-    if policy.variant == "published" and policy.counter != "hybrid":
-        raise InvalidInput(f"Expected counter={policy.counter!r} to be hybrid: it is what was published.")
+@dataclass(frozen=True, kw_only=True)
+class CountingPolicy(Policy):
+    """What the policies on a bank of hybrid counters share: their options, and what follows from them for privacy."""
 
+    claimed_by: ClassVar[str]  # where the publication says epsilon
 
-def configure_counter(policy: Any, horizon: int) -> tuple[Any, dict[str, int]]:
-    """Return the constants and sizes of the counter that a policy chose."""
-    if policy.counter == "weighted":
-        return weighted.configure(policy.epsilon, horizon=horizon)
-    return COUNTERS["hybrid"].configure(policy.epsilon, split=policy.variant == "proved", horizon=horizon)
+    epsilon: float
+    variant: str = "proved"
+    counter: str = "hybrid"
+
+    def __post_init__(self) -> None:
+        _validate.real_fields(self, epsilon="(0, inf)")
+        _validate.one_of(VARIANTS, variant=self.variant)
+        _validate.one_of(COUNTERS, counter=self.counter)
+        if self.variant == "published" and self.counter != "hybrid":
+            raise InvalidInput(f"Expected counter={self.counter!r} to be hybrid: it is what was published.")
+
+    def configure_counter(self, horizon: int) -> tuple[Any, dict[str, int]]:
+        """Return the constants and sizes of the counters."""
+        if self.counter == "weighted":
+            return weighted.configure(self.epsilon, horizon=horizon)
+        return hybrid.configure(self.epsilon, split=self.variant == "proved", horizon=horizon)
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee:
+        """Return epsilon, proved for the default; twice that as published."""
+        return hybrid_guarantee(self.epsilon, self.variant, horizon)
+
+    def claim(self, horizon: float = math.inf) -> Guarantee | None:
+        """Return the paper's epsilon, which is not true of the published counter."""
+        if self.variant == "proved":
+            return None
+        return Guarantee(self.epsilon, horizon=horizon, theorem=self.claimed_by, certified=False)
+
+    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
+        """Return the noises of one counter."""
+        counter, _ = self.configure_counter(horizon)
+        return (counter_events(COUNTERS[self.counter].nodes, counter, horizon),)

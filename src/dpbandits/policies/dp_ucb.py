@@ -14,7 +14,6 @@ at T = 6 (rewards 000000 against 001000, actions 1,2,2,1,1,1; tests/policies/tes
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -24,16 +23,9 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms import stack, weighted
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counting import (
-    COUNTERS,
-    configure_counter,
-    counter_events,
-    hybrid_guarantee,
-    validate_hybrid_options,
-)
+from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.counting import CountingPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
-from dpbandits.privacy import Event, Guarantee
 
 
 class Params(NamedTuple):
@@ -93,7 +85,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPUCB(Policy):
+class DPUCB(CountingPolicy):
     """DP-UCB (Algorithm 2): noisy sums, all of them renewed at every step.
 
     >>> print(DPUCB(epsilon=1.0).guarantee())
@@ -102,32 +94,11 @@ class DPUCB(Policy):
 
     name = "dp-ucb"
     source = "Tossou & Dimitrakakis 2016, Algorithm 2"
-
-    epsilon: float
-    variant: str = "proved"
-    counter: str = "hybrid"
-
-    def __post_init__(self) -> None:
-        validate_hybrid_options(self)
+    claimed_by = "the paper's section 3.2"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
-        counter, sizes = configure_counter(self, horizon)
+        counter, sizes = self.configure_counter(horizon)
         state_class = State if self.counter == "hybrid" else WeightedState
         return Setup(Params(tables(horizon), counter), state_class, {"arms": arms, **sizes})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, proved for the default; twice that as published."""
-        return hybrid_guarantee(self.epsilon, self.variant, horizon)
-
-    def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return the paper's epsilon, which is not true of the published counter."""
-        if self.variant == "proved":
-            return None
-        return Guarantee(self.epsilon, horizon=horizon, theorem="the paper's section 3.2", certified=False)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises of one counter: every arm's are drawn at every step."""
-        counter, _ = configure_counter(self, horizon)
-        return (counter_events(COUNTERS[self.counter].nodes, counter, horizon),)

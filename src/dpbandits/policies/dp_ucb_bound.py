@@ -14,7 +14,6 @@ action sequence is as private as one counter: ε-DP proved, 2ε as published (th
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -25,17 +24,10 @@ from dpbandits.mechanisms import stack, weighted
 from dpbandits.mechanisms.bits import floor_log2
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counting import (
-    COUNTERS,
-    configure_counter,
-    counter_events,
-    hybrid_guarantee,
-    validate_hybrid_options,
-)
+from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.counting import COUNTERS, CountingPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
-from dpbandits.privacy import Event, Guarantee
 
 
 class Params(NamedTuple):
@@ -101,7 +93,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPUCBBound(Policy):
+class DPUCBBound(CountingPolicy):
     """DP-UCB-Bound (Algorithm 1): noisy sums, and an index that allows for their largest error.
 
     >>> print(DPUCBBound(epsilon=1.0, variant="published").guarantee())
@@ -110,35 +102,14 @@ class DPUCBBound(Policy):
 
     name = "dp-ucb-bound"
     source = "Tossou & Dimitrakakis 2016, Algorithm 1"
-
-    epsilon: float
-    variant: str = "proved"
-    counter: str = "hybrid"
-
-    def __post_init__(self) -> None:
-        validate_hybrid_options(self)
+    claimed_by = "Theorem 3.1 of the paper"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
         kind = COUNTERS[self.counter]
-        counter, sizes = configure_counter(self, horizon)
+        counter, sizes = self.configure_counter(horizon)
         is_published = self.variant == "published"
         bound = paper_bound(self.epsilon, horizon) if is_published else chernoff_lines(kind, counter, horizon)
         state_class = State if self.counter == "hybrid" else WeightedState
         return Setup(Params(tables(horizon), counter, bound), state_class, {"arms": arms, **sizes})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, proved for the default; twice that as published."""
-        return hybrid_guarantee(self.epsilon, self.variant, horizon)
-
-    def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return Theorem 3.1's epsilon, which is not true of the published counter."""
-        if self.variant == "proved":
-            return None
-        return Guarantee(self.epsilon, horizon=horizon, theorem="Theorem 3.1 of the paper", certified=False)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises of one counter: an arm's are drawn as it is played."""
-        counter, _ = configure_counter(self, horizon)
-        return (counter_events(COUNTERS[self.counter].nodes, counter, horizon),)

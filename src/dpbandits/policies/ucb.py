@@ -41,6 +41,7 @@ def _select(params: Params, state: State, t: int) -> int:
     arms = len(state.means)
     if t <= arms:
         return t - 1
+    # Before sharing this loop between policies, compare the row of ucb in benchmarks/results.md.
     spread = root(params.tables, t)
     best, highest = 0, state.means[0] + spread * state.widths[0]
     for arm in range(1, arms):

@@ -1,4 +1,4 @@
-"""popcount and floor_log2 for compiled code: one instruction each, where arithmetic doubles the time of a counter."""
+"""popcount and floor_log2 for compiled code: one instruction each."""
 
 from typing import Any
 
