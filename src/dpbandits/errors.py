@@ -2,6 +2,7 @@
 
 DPBanditsError
 ├── InvalidInput   a value outside its allowed range; nothing has changed (also a ValueError)
+├── JournalError   a journal that cannot be opened: damaged, an old copy, or in use
 └── LedgerError    a ledger whose rows do not belong together (also a ValueError)
 """
 
@@ -12,6 +13,10 @@ class DPBanditsError(Exception):
 
 class InvalidInput(DPBanditsError, ValueError):
     """A value outside its allowed range. The message names the value and the range; no state has changed."""
+
+
+class JournalError(DPBanditsError):
+    """A journal that cannot be opened or gone on with. The message says why; the file is as it was."""
 
 
 class LedgerError(DPBanditsError, ValueError):

@@ -9,12 +9,12 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import kernel
+from dpbandits._progress import Progress
 from dpbandits.environments import Replay, Uniform
 from dpbandits.mechanisms import public
 from dpbandits.policies import Setup, select
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
-from dpbandits.simulation.progress import Progress
 from dpbandits.simulation.runner import log_spaced
 from explore_then_commit import ExploreThenCommit
 
@@ -132,10 +132,10 @@ def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
 
 
 def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, shown=True) as bar:
+    with Progress(10, "runs", shown=True) as bar:
         bar.advance(5)
     assert capsys.readouterr().err == ""
-    with Progress(10, shown=True) as bar:
+    with Progress(10, "runs", shown=True) as bar:
         bar.describe("ucb")
         bar._start()  # as the timer would
         bar.advance(10)

@@ -18,6 +18,7 @@ from dpbandits.privacy import (
     Ledger,
     RandomizedResponseEvent,
 )
+from dpbandits.privacy.events import GaussEvent
 from dpbandits.privacy.ledger import canonical_json
 
 MECHANISM_NAMES: dict[type[Any], str] = {
@@ -32,16 +33,17 @@ MECHANISM_NAMES: dict[type[Any], str] = {
 class RecordingNoise:
     """A noise source that passes everything on to `source` and writes it into `ledger`.
 
-    The row of a release holds the arm by its number, the mechanism, its parameters, the released value, and whatever
-    the caller put into `context`. The row of a reserved noise has no value, and the release of a sum
-    that carries reserved noise says so, but not which: that is the counter's schedule. No row holds a secret or a
-    noise.
+    The row of a release holds the arm by its number, the mechanism, its parameters, its pure epsilon if it has one, the
+    released value, and whatever the caller put into `context`. The row of a reserved noise has no value, and the
+    release of a sum that carries reserved noise says so, but not which: that is the counter's schedule. No row holds a
+    secret or a noise.
 
     >>> from dpbandits.mechanisms import SeededNoise
     >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"experiment": "A"})
     >>> value = release(noise, 10.0, scale=2.0)
     >>> noise.ledger[0].content == {
-    ...     "experiment": "A", "arm": 0, "mechanism": "laplace", "scale": 2.0, "sensitivity": 1.0, "value": value}
+    ...     "experiment": "A", "arm": 0, "mechanism": "laplace", "scale": 2.0, "sensitivity": 1.0, "epsilon": 0.5,
+    ...     "value": value}
     True
     """
 
@@ -91,6 +93,8 @@ class RecordingNoise:
         if scale != CARRIED:
             event = self.source.event(scale, mechanism)
             details |= {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
+            if not isinstance(event, GaussEvent):
+                details["epsilon"] = event.epsilon
         taken = self.context.keys() & {*details, "reserved", "value"}
         if taken:
             raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")

@@ -1,6 +1,6 @@
 """Policies: which arm to play next. One file each, all with the same three kernels (base.py)."""
 
-from dpbandits.policies.base import FOREVER, Policy, Setup, hold, select, update
+from dpbandits.policies.base import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.dp_ucb import DPUCB
 from dpbandits.policies.dp_ucb_bound import DPUCBBound
 from dpbandits.policies.dp_ucb_int import DPUCBInt
@@ -18,6 +18,7 @@ __all__ = [
     "FOREVER",
     "POLICIES",
     "UCB",
+    "Block",
     "DPUCBBound",
     "DPUCBInt",
     "HybridDMAB",

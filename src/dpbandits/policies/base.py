@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from dpbandits import _validate
 from dpbandits._kernel import generic, kernel
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.counter import MAX_ITEMS
 from dpbandits.privacy import Event, Guarantee
 
@@ -60,6 +61,14 @@ class Setup(NamedTuple):
     sizes: dict[str, int]
 
 
+class Block(NamedTuple):
+    """One release of an arm, fixed in advance: the sum of its rewards number first..last, with Laplace noise."""
+
+    first: int
+    last: int
+    scale: float
+
+
 class Policy(ABC):
     """A policy's configuration: immutable, validated when it is made, the same for any number of arms."""
 
@@ -84,6 +93,21 @@ class Policy(ABC):
         Whatever is played, the ledger rows of an arm are an interleaving of beginnings of these streams.
         """
         return ()
+
+    def live(self, contributions: int, grid_bits: int) -> "Policy":
+        """Return the policy to run for people: its budget covers that many rewards of one person, on the live grid.
+
+        Only a policy whose releases are fixed in advance, as `blocks`, can be run with answers that come late.
+        """
+        raise InvalidInput(f"Expected policy={self.name} to be one that can run live: its blocks are fixed in advance.")
+
+    def blocks(self, horizon: int) -> Iterator[Block]:
+        """Yield the releases of one arm up to its `horizon`-th reward, the same whatever is played.
+
+        Block k releases when its last reward is in; each begins at 1 or after the last of the block before.
+        `select` reads what was released and the time, never a count within a block.
+        """
+        raise InvalidInput(f"Expected policy={self.name} to be one whose blocks are fixed in advance.")
 
 
 def validated_size(arms: int, horizon: int) -> tuple[int, int]:

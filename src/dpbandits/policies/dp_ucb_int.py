@@ -17,8 +17,9 @@ is released after a declared horizon.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -28,16 +29,18 @@ from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import FOREVER, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import FOREVER, Block, Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
 from dpbandits.privacy import (
     Budget,
+    DiscreteLaplaceEvent,
     Event,
     Guarantee,
     LaplaceEvent,
     calibrate_interval,
     interval_epsilon,
     interval_guarantee,
+    per_reward_budget,
     published_interval_guarantee,
     release_progression,
 )
@@ -142,8 +145,6 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 class DPUCBInt(Policy):
     """DP-UCB-Int (Algorithm 3, each release drawn once): lazy means for an (epsilon, delta) budget.
 
-    The accounting is that of continuous Laplace noise.
-
     Args:
         epsilon, delta: the budget of the whole action sequence; delta may be 0 if a horizon is declared.
         v: the exponent of the noise, in (1, 1.5].
@@ -151,6 +152,7 @@ class DPUCBInt(Policy):
         bonus: "live", or "frozen" between releases as in the paper.
         accounting: "tight", or "corollary" for the paper's own schedule.
         horizon: nothing is released when an arm has been played more often than that. None means for ever.
+        grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
 
     >>> policy = DPUCBInt(epsilon=0.1, delta=math.exp(-10), accounting="corollary")
     >>> print(policy.guarantee(horizon=100_000))
@@ -167,6 +169,7 @@ class DPUCBInt(Policy):
     bonus: str = "live"
     accounting: str = "tight"
     horizon: int | None = None
+    grid_bits: int | None = None
 
     def __post_init__(self) -> None:
         needs_delta = self.accounting == "corollary" or self.horizon is None
@@ -176,11 +179,15 @@ class DPUCBInt(Policy):
         _validate.one_of(ACCOUNTINGS, accounting=self.accounting)
         if self.horizon is not None:
             _validate.integer_fields(self, horizon=f"[1, {MAX_DECLARED}]")
+        if self.grid_bits is not None:
+            _validate.integer_fields(self, grid_bits="[0, 30]")
 
     @property
     def interval_epsilon(self) -> float:
         """The internal epsilon: about one release per 1/interval_epsilon plays. Tight accounting may take seconds."""
-        return _interval_epsilon(self.epsilon, self.delta, self.v, self.series, self.accounting, self.horizon)
+        return _interval_epsilon(
+            self.epsilon, self.delta, self.v, self.series, self.accounting, self.horizon, self.grid_bits
+        )
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
@@ -197,7 +204,14 @@ class DPUCBInt(Policy):
         """Return what the schedule costs up to `horizon`, at most the declared one, by the tightest valid bound."""
         last = self._covered(_validate.horizon(horizon))
         horizon = horizon if self.horizon is None else min(horizon, last)
-        return interval_guarantee(self.interval_epsilon, self.v, self.series, delta=self.delta, horizon=horizon)
+        return interval_guarantee(
+            self.interval_epsilon,
+            self.v,
+            self.series,
+            delta=self.delta,
+            horizon=horizon,
+            grid_bits=self.grid_bits,
+        )
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
         """Return what the paper says of its own schedule, which is true and far from tight."""
@@ -209,15 +223,22 @@ class DPUCBInt(Policy):
 
     def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
         """Return the releases of one arm."""
+        if self.grid_bits is None:
+            return ((LaplaceEvent(block.scale) for block in self.blocks(horizon)),)
+        grid = 2**self.grid_bits
+        return ((DiscreteLaplaceEvent(block.scale * grid, grid) for block in self.blocks(horizon)),)
+
+    def live(self, contributions: int, grid_bits: int) -> "DPUCBInt":
+        """Return the policy with the budget of one reward among so many of one person, calibrated for the grid."""
+        budget = per_reward_budget(Budget(self.epsilon, self.delta), contributions)
+        return replace(self, epsilon=budget.epsilon, delta=budget.delta, grid_bits=grid_bits)
+
+    def blocks(self, horizon: int) -> Iterator[Block]:
+        """Yield the releases of one arm: each is of all its rewards so far."""
         horizon = min(horizon, self._covered(horizon))
         times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
-
-        def events() -> Iterator[Event]:
-            yield from (LaplaceEvent(float(n) ** (self.v / 2)) for n in times)
-            if len(times):
-                yield from (LaplaceEvent(float(n) ** (self.v / 2)) for n in range(times[-1] + step, horizon + 1, step))
-
-        return (events(),)
+        rest = range(int(times[-1]) + step, horizon + 1, step) if len(times) else ()
+        return (Block(1, int(n), float(n) ** (self.v / 2)) for n in chain(times, rest))
 
     def _covered(self, horizon: float) -> int:
         """Return the last count that may be released; refuse a horizon beyond the declared one."""
@@ -230,9 +251,9 @@ class DPUCBInt(Policy):
 
 @lru_cache(maxsize=256)
 def _interval_epsilon(
-    epsilon: float, delta: float, v: float, series: str, accounting: str, horizon: int | None
+    epsilon: float, delta: float, v: float, series: str, accounting: str, horizon: int | None, grid_bits: int | None
 ) -> float:
     budget = Budget(epsilon, delta)
     if accounting == "corollary":
         return interval_epsilon(budget, v)
-    return calibrate_interval(budget, v, series, math.inf if horizon is None else horizon)
+    return calibrate_interval(budget, v, series, math.inf if horizon is None else horizon, grid_bits=grid_bits)

@@ -83,6 +83,16 @@ class Ledger:
         _check_head(ledger.head, head)
         return ledger
 
+    def verify(self) -> Head:
+        """Check every row again and return the head; raise LedgerError at the first row that does not fit."""
+        return verify(self.to_jsonl())
+
+    def copy(self) -> "Ledger":
+        """Return a ledger with the same rows, which goes its own way."""
+        copied = Ledger()
+        copied._rows = self._rows.copy()
+        return copied
+
     def __iter__(self) -> Iterator[Row]:
         return iter(tuple(self._rows))
 

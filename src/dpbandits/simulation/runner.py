@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _validate
+from dpbandits._progress import Progress
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
-from dpbandits.simulation.progress import Progress
 from dpbandits.simulation.results import SimulationResult
 
 CHECKPOINTS = 200
@@ -62,7 +62,7 @@ def simulate(
 
     checkpoints = log_spaced(horizon, CHECKPOINTS)
     regrets, switches = {}, {}
-    with Progress(len(named) * runs, progress) as bar, ThreadPoolExecutor(workers) as pool:
+    with Progress(len(named) * runs, "runs", progress) as bar, ThreadPoolExecutor(workers) as pool:
         for (name, policy), seeds in zip(named.items(), _seeds(seed, named.values()), strict=True):
             bar.describe(f"preparing {name}")
             job = Job(policy, environment, horizon, checkpoints)

@@ -8,9 +8,9 @@ _PATIENCE = 1.0  # seconds
 
 
 class Progress:
-    """Counts finished runs; shows a bar on standard error after a second, if that is a terminal or if told to."""
+    """Counts what is finished; shows a bar on standard error after a second, if that is a terminal or if told to."""
 
-    def __init__(self, total: int, shown: bool | None) -> None:
+    def __init__(self, total: int, what: str, shown: bool | None = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
@@ -20,7 +20,7 @@ class Progress:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("runs, time left"),
+            TextColumn(f"{what}, time left"),
             TimeRemainingColumn(),
             console=console,
             transient=True,
@@ -36,9 +36,9 @@ class Progress:
         """Say what is being done."""
         self._bar.update(self._task, description=what)
 
-    def advance(self, runs: int) -> None:
-        """Count finished runs."""
-        self._bar.advance(self._task, runs)
+    def advance(self, finished: int) -> None:
+        """Count so many more."""
+        self._bar.advance(self._task, finished)
 
     def _start(self) -> None:
         with self._lock:

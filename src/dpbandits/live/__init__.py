@@ -1,0 +1,10 @@
+"""The live learner: a policy at work for people, with secure noise, late answers, a ledger and a journal.
+
+It runs the same kernels as the simulation, in plain Python, and never loads numba.
+"""
+
+from dpbandits.live.bandit import Assignment, Bandit
+from dpbandits.live.estimates import Comparison, Estimate
+from dpbandits.live.spent import Spent
+
+__all__ = ["Assignment", "Bandit", "Comparison", "Estimate", "Spent"]

@@ -1,0 +1,343 @@
+"""Bandit: a policy at work, for people, with secure noise.
+
+    assign -> place in a block -> close with a reward -> block complete -> release -> select
+
+Every choice is a function of releases, counts of assignments and the order of arrival (docs/live_learner.md).
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from dpbandits import _validate
+from dpbandits.errors import InvalidInput
+from dpbandits.live import archive
+from dpbandits.live.configuration import Configuration, arm_names, declared_horizon
+from dpbandits.live.estimates import Comparison, Estimate
+from dpbandits.live.journal import Journal
+from dpbandits.live.learner import Learner
+from dpbandits.live.noise import live_source
+from dpbandits.live.rewards import RewardScale
+from dpbandits.live.spent import Spent, spent_on
+from dpbandits.live.units import validated_contributions
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.policies import Policy
+from dpbandits.privacy import Guarantee, Ledger
+
+FORKED = "This bandit belongs to the process that made it: a copy would draw its noise again."
+ENDED = "This bandit was moved or has let go of its journal: it takes no more steps."
+FAILED = (
+    "An earlier step failed halfway, and what it drew may have been seen: this bandit can be used no more. "
+    "If it has a journal, open that anew."
+)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One decision for one person. Close it with its reward, by itself or by its id."""
+
+    id: str
+    arm: str | int
+
+
+class Bandit:
+    """A live learner: it assigns arms, takes in rewards, and reveals no more of a reward than its guarantee says.
+
+    Args:
+        policy: what chooses; one whose blocks are fixed in advance. Its budget is that of one person.
+        arms: the names of the arms, or how many there are.
+        horizon: how many assignments enter at most, after which nothing more is released; by default what the policy
+            was declared for, or any number.
+        reward_bounds: the least and the largest reward.
+        out_of_bounds: "refuse" rewards outside the bounds, or "clip" them.
+        default_reward: what counts for an answer that never comes; by default the lower bound.
+        contributions: how many rewards of one person enter at most. Afterwards they get their latest arm again.
+        accept_delta: allow a delta above 1/(10 horizon).
+        noise: SecureNoise() by default, or with another grid; nothing that takes a seed.
+        journal: a file that keeps every step; if it exists already, the bandit goes on where it was.
+
+    >>> import dpbandits as dpb
+    >>> bandit = Bandit(dpb.DPUCBInt(epsilon=1.0, delta=0.0, horizon=1000), arms=["A", "B"])
+    >>> first = bandit.assign(unit="person 1")
+    >>> second = bandit.assign(unit="person 2")
+    >>> first.arm, second.arm
+    ('A', 'B')
+    >>> bandit.close(second, reward=1.0)  # in any order
+    >>> bandit.close(first)  # no answer came: the default reward
+    >>> print(bandit.guarantee)
+    (0.967484, 0)-DP in one reward up to n = 1000, by basic composition
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        arms: int | Sequence[str | int],
+        *,
+        horizon: int | None = None,
+        reward_bounds: tuple[float, float] = (0.0, 1.0),
+        out_of_bounds: str = "refuse",
+        default_reward: float | None = None,
+        contributions: int = 1,
+        accept_delta: bool = False,
+        noise: SecureNoise | None = None,
+        journal: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCBInt(epsilon=1, delta=1e-6).")
+        source = live_source(noise)
+        contributions = validated_contributions(contributions)
+        policy.live(contributions, source.grid_bits)  # refuses a policy that cannot run live
+        configuration = Configuration(
+            policy=policy,
+            arms=arm_names(arms),
+            horizon=declared_horizon(policy, horizon),
+            rewards=RewardScale(reward_bounds, out_of_bounds, default_reward),
+            contributions=contributions,
+            accept_delta=_validate.flag(accept_delta=accept_delta),
+            grid_bits=source.grid_bits,
+        )
+        configuration.check_delta()
+        learner = Learner(configuration, source)
+        kept = None if journal is None else archive.open_journal(journal, configuration, learner)
+        self._start(configuration, learner, kept)
+
+    def _start(self, configuration: Configuration, learner: Learner, journal: Journal | None = None) -> None:
+        self._configuration = configuration
+        self._learner = learner
+        self._numbers = {arm: number for number, arm in enumerate(configuration.arms)}
+        self._journal = journal
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._has_ended = self._has_failed = False
+
+    # ---- deciding and learning
+
+    def assign(self, unit: str | int | None = None) -> Assignment:
+        """Return an arm for a person. Any number of assignments may be open at once.
+
+        A person with a name enters at most `contributions` times. Later they get their latest arm again, which enters
+        nothing.
+        """
+        with self._step():
+            return self._assignment(self._assign(self._learner.units.hashed(unit)))
+
+    def close(self, assignment: Assignment | str, reward: float | None = None) -> None:
+        """Take in the reward of an assignment; None if no answer came, which counts as the default reward.
+
+        Every assignment is closed once. The last one of a block makes it release.
+        """
+        with self._step():
+            self._close(self._awaited_number(assignment), reward)
+
+    def select(self) -> str | int:
+        """Return the arm to play now. The answer stays the same until `update` brings its reward."""
+        with self._step():
+            number = self._learner.selection
+            if number is None:
+                number = self._assign(self._learner.units.hashed(None), is_selection=True)
+            return self.arms[self._learner.awaited[number].arm]
+
+    def update(self, arm: str | int, reward: float | None = None) -> None:
+        """Take in the reward of the arm that `select` returned."""
+        with self._step():
+            number = self._learner.selection
+            played = self._arm_number(arm)
+            if number is None:
+                raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
+            selected = self._learner.awaited[number].arm
+            if played != selected:
+                raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected]!r}, which was selected.")
+            self._close(number, reward)
+
+    # ---- what is known
+
+    @property
+    def arms(self) -> tuple[str | int, ...]:
+        """The names of the arms."""
+        return self._configuration.arms
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it was given."""
+        return self._configuration.policy
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved of the whole sequence of choices and releases, fixed before the first of them."""
+        return self._configuration.guarantee
+
+    def spent(self) -> Spent:
+        """Return the largest loss of any one reward so far."""
+        with self._reading() as learner:
+            blocks = learner.schedule.beginning(max(learner.places.released))
+        one_reward = self._configuration.reward_guarantee
+        return spent_on(blocks, one_reward, self.guarantee, self._configuration.contributions)
+
+    @property
+    def ledger(self) -> Ledger:
+        """A copy of the ledger: row 0 is the configuration, then one row per release."""
+        with self._reading() as learner:
+            return learner.ledger.copy()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no release will come any more. Assignments go on from what was released, which costs nothing."""
+        with self._reading() as learner:
+            return learner.places.exhausted
+
+    def open_assignments(self) -> list[Assignment]:
+        """Return the assignments that await their reward, oldest first."""
+        with self._reading() as learner:
+            return [self._assignment(number) for number in learner.awaited]
+
+    def estimates(self, confidence: float = 0.95) -> dict[str | int, Estimate]:
+        """Return the mean of every arm with an interval, from releases alone.
+
+        With (at least) this probability all intervals that are ever returned at this confidence are right, for all
+        arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
+        reward like any other, the default one.
+        """
+        gamma = 1 - _validate.real("(0, 1)", confidence=confidence)
+        to_units = self._configuration.rewards.from_unit
+        estimates = {}
+        with self._reading() as learner:
+            for arm, statistic in zip(self.arms, learner.statistics, strict=True):
+                low, high = statistic.interval(gamma, len(self.arms), learner.source.rounding)
+                mean = to_units(statistic.mean) if statistic.releases else None
+                rewards = learner.schedule.count(statistic.releases)
+                estimates[arm] = Estimate(arm, mean, to_units(low), to_units(high), rewards, statistic.releases)
+        return estimates
+
+    def compare(self, a: str | int, b: str | int, confidence: float = 0.95) -> Comparison:
+        """Tell whether arm b is better than arm a: right whenever the intervals of `estimates` are."""
+        first, second = self.arms[self._arm_number(a)], self.arms[self._arm_number(b)]
+        if first == second:
+            raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
+        estimates = self.estimates(confidence)
+        low = estimates[second].low - estimates[first].high
+        high = estimates[second].high - estimates[first].low
+        return Comparison(first, second, low, high, confidence)
+
+    # ---- moving and ending
+
+    def to_json(self) -> str:
+        """Return the whole bandit as text, to go on elsewhere with `from_json`. This one takes no more steps.
+
+        The text holds secrets (rewards that are in no release yet), and may be resumed once only: a second copy would
+        draw its noise again.
+        """
+        with self._step():
+            if self._journal is not None:
+                raise InvalidInput(
+                    f"Expected a bandit without a journal: to move this one, detach it and move {self._journal.path} "
+                    "together with its mark."
+                )
+            text = archive.to_text(self._configuration, self._learner)
+            self._has_ended = True
+        return text
+
+    @classmethod
+    def from_json(
+        cls,
+        text: str,
+        *,
+        policy: Policy | None = None,
+        noise: SecureNoise | None = None,
+    ) -> "Bandit":
+        """Go on with a bandit that `to_json` wrote, once. A policy of your own is passed along."""
+        bandit = cls.__new__(cls)
+        bandit._start(*archive.from_text(text, policy, live_source(noise)))
+        return bandit
+
+    def detach(self) -> None:
+        """End this bandit and let go of its journal, which another process may then open."""
+        with self._lock:
+            self._has_ended = True
+            if self._journal is not None:
+                self._journal.close()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A bandit cannot be copied or pickled: the copy would draw its noise again. to_json moves it.")
+
+    def __repr__(self) -> str:
+        arms, assigned = len(self.arms), self._learner.assigned
+        return f"<Bandit: {self.policy.name}, {arms} arms, {assigned} assignments, {self.guarantee}>"
+
+    # ---- steps: all or nothing
+
+    def _assign(self, unit: str | None, is_selection: bool = False) -> int:
+        choice = self._learner.choice(unit)
+        with self._point_of_no_return():
+            number = self._learner.hand_out(choice, unit, is_selection)
+            self._record(archive.assigned(choice, unit, is_selection))
+        return number
+
+    def _close(self, number: int, reward: float | None) -> None:
+        value = self._configuration.rewards.to_unit(reward)
+        enters = self._learner.awaited[number].block is not None
+        encoded = self._learner.source.encode(value) if enters else None
+        with self._point_of_no_return():
+            released = self._learner.close(number, encoded)
+            self._record(archive.closed(number, encoded, released), is_release=bool(released))
+
+    def _record(self, record: dict[str, Any], is_release: bool = False) -> None:
+        if self._journal is not None:
+            self._journal.append(record, durable_mark=is_release)
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """One step at a time, by the one process whose bandit this is."""
+        if os.getpid() != self._process:
+            raise RuntimeError(FORKED)
+        with self._reading():
+            if self._has_ended:
+                raise RuntimeError(ENDED)
+            yield
+
+    @contextmanager
+    def _reading(self) -> Iterator[Learner]:
+        with self._lock:
+            # What was released in a step that failed may not be on disk: it would be drawn again, so nobody sees it.
+            if self._has_failed:
+                raise RuntimeError(FAILED)
+            yield self._learner
+
+    @contextmanager
+    def _point_of_no_return(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._has_failed = True
+            if self._journal is not None:
+                self._journal.close()
+            raise
+
+    # ---- names and numbers
+
+    def _assignment(self, number: int) -> Assignment:
+        return Assignment(f"{self._learner.tag}-{number}", self.arms[self._learner.awaited[number].arm])
+
+    def _awaited_number(self, assignment: Assignment | str) -> int:
+        name = assignment.id if isinstance(assignment, Assignment) else assignment
+        if not isinstance(name, str):
+            raise InvalidInput(f"Expected assignment={assignment!r} to be an assignment or its id.")
+        tag, _, digits = name.partition("-")
+        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
+        if tag != self._learner.tag or not 0 < number <= self._learner.assigned or str(number) != digits:
+            raise InvalidInput(f"Expected assignment={name!r} to be one of this bandit.")
+        if number not in self._learner.awaited:
+            raise InvalidInput(f"Expected assignment={name!r} to be open: it was closed before.")
+        return number
+
+    def _arm_number(self, arm: str | int) -> int:
+        try:
+            number = None if isinstance(arm, bool | float) else self._numbers.get(arm)
+        except TypeError:  # not even hashable
+            number = None
+        if number is None:
+            shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
+            raise InvalidInput(f"Expected arm={arm!r} to be one of {shown}.")
+        return number

@@ -1,0 +1,140 @@
+"""Blocks: which place of which block an assignment takes, and when a block is complete.
+
+An assignment is given its place when it is handed out, the next free one of its arm, and never moves: counts depend
+on assignments, never on answers. A block is complete when it is full and all its assignments are closed. An arm has at
+most two blocks in flight, the one that releases next and the one after, and they release in order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dpbandits.policies import Block
+
+
+@dataclass
+class Flight:
+    """A block that is being filled and answered. The sum is secret, in the units of the noise source."""
+
+    first: int  # the numbers of its first and last assignment
+    last: int
+    unanswered: int
+    total: Any
+
+
+class Schedule:
+    """The blocks of one arm, the same for all arms, made as far as they are needed."""
+
+    def __init__(self, blocks: Iterator[Block]) -> None:
+        self._blocks = blocks
+        self._made: list[Block] = []
+
+    def block(self, number: int) -> Block | None:
+        """Return block number 0, 1, ...; None after the end of the schedule."""
+        while number >= len(self._made):
+            block = next(self._blocks, None)
+            if block is None:
+                return None
+            self._made.append(block)
+        return self._made[number]
+
+    def count(self, number: int) -> int:
+        """Return how many rewards the first blocks hold together, so many of them; they exist."""
+        block = self.block(number - 1) if number else None
+        return block.last if block is not None else 0
+
+    def beginning(self, number: int) -> list[Block]:
+        """Return the first blocks, so many of them; they exist."""
+        self.block(number - 1)
+        return self._made[:number]
+
+
+class Places:
+    """The places of all arms. Everything but the sums in flight is public."""
+
+    def __init__(self, arms: int, schedule: Schedule, horizon: float) -> None:
+        self.schedule = schedule
+        self.horizon = horizon
+        self.entered = 0  # assignments that have a place
+        self.handed_out = [0] * arms  # places of every arm
+        self.released = [0] * arms  # blocks of every arm
+        self.flights: dict[tuple[int, int], Flight] = {}  # by arm and block
+
+    def free_block(self, arm: int, ahead: int = 0) -> int | None:
+        """Return the arm's block with the next free place: the one to release next, or up to `ahead` after it."""
+        if self.entered >= self.horizon:
+            return None
+        for number in range(self.released[arm], self.released[arm] + ahead + 1):
+            block = self.schedule.block(number)
+            if block is None:
+                return None
+            if self.handed_out[arm] < block.last:
+                return number
+        return None
+
+    def take(self, arm: int, number: int, assignment: int) -> None:
+        """Give the next place of the arm, which is in this block, to the assignment."""
+        flight = self.flights.setdefault((arm, number), Flight(assignment, assignment, 0, 0))
+        flight.last = assignment
+        flight.unanswered += 1
+        self.handed_out[arm] += 1
+        self.entered += 1
+
+    def answer(self, arm: int, number: int, reward: Any) -> None:
+        """Add the reward of one assignment to its block."""
+        flight = self.flights[arm, number]
+        flight.total = flight.total + reward
+        flight.unanswered -= 1
+
+    def is_complete(self, arm: int) -> bool:
+        """Tell whether the arm's next block to release is full and answered."""
+        number = self.released[arm]
+        flight = self.flights.get((arm, number))
+        return flight is not None and flight.unanswered == 0 and self._is_full(arm, number)
+
+    def landing(self, arm: int) -> tuple[Block, Flight]:
+        """Count the arm's next block as released, forget its sum here, and return both."""
+        number = self.released[arm]
+        block = self.schedule.block(number)
+        assert block is not None
+        self.released[arm] += 1
+        return block, self.flights.pop((arm, number))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every arm has had a release."""
+        return all(self.released)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no release can come any more, whatever is played and answered."""
+        return not any(self._is_full(arm, number) for arm, number in self.flights) and not any(
+            self._can_fill(arm) for arm in range(len(self.released))
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that `restore` needs, secrets included."""
+        return {
+            "entered": self.entered,
+            "handed_out": self.handed_out,
+            "released": self.released,
+            "flights": [
+                [*key, flight.first, flight.last, flight.unanswered, int(flight.total)]
+                for key, flight in self.flights.items()
+            ],
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Put a snapshot into fresh places."""
+        self.entered = snapshot["entered"]
+        self.handed_out = list(snapshot["handed_out"])
+        self.released = list(snapshot["released"])
+        self.flights = {(arm, block): Flight(*flight) for arm, block, *flight in snapshot["flights"]}
+
+    def _is_full(self, arm: int, number: int) -> bool:
+        block = self.schedule.block(number)
+        return block is not None and self.handed_out[arm] >= block.last
+
+    def _can_fill(self, arm: int) -> bool:
+        block = self.schedule.block(self.released[arm])
+        return block is not None and block.last - self.handed_out[arm] <= self.horizon - self.entered

@@ -1,0 +1,189 @@
+"""Estimates: what is known of an arm's mean from its releases alone, noise included, at every release at once.
+
+A release is the noisy sum of a block, or of all rewards so far. One alone says little: its noise is as large as the
+schedule wants it. The estimate M is the sum of all of them with weights u_j, so that every reward of block l has
+weight s_l and Σ_l m_l s_l = 1, with m_l rewards in block l. Of all unbiased ones it is the one with the least variance,
+
+    Var M  <=  Σ_l m_l s_l² / 4  +  Σ_j 2 b_j² u_j² ,
+
+where b_j is the scale of the noise and u_j = s_j - s_{j+1} (all rewards so far) or u_j = s_j (single blocks).
+
+The interval: rewards in [0, 1] with mean μ have moments of at most those of a coin (Hoeffding 1963, Theorem 1), and
+Laplace noise has the moments 1 / (1 - h² b²). Discrete noise has smaller ones. So for 0 < h < 1 / max |u_j| b_j
+
+    ln Pr[M >= x]  <=  -h x + Σ_l m_l ln(1 - μ + μ e^(h s_l)) - Σ_j ln(1 - h² u_j² b_j²) .
+
+Where the right side is below ln γ, μ is too small to be believed: the limit is the μ of equality, for the best h. The
+upper limit is that of 1 - μ and 1 - M.
+
+The k-th estimate of an arm has the same weights and noises however the arms were played, since places are given before
+answers are known. All of them hold at once with confidence 1 - γ, because the k-th one of each of K arms fails on
+either side with probability at most γ / (2 K k (k + 1)), which adds up to γ.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.live.blocks import Schedule
+from dpbandits.policies import Block
+
+_NEWTON_STEPS = 8
+_KEPT = 100  # weights, by number of releases
+_LARGEST_EXPONENT = 500.0  # beyond, e^h is no float; a smaller h gives a valid limit too
+
+Array = NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """How the releases of an arm make up its estimate: a property of the schedule alone."""
+
+    sizes: Array  # m_l
+    of_rewards: Array  # s_l
+    of_releases: Array  # u_j
+    noises: Array  # |u_j| b_j
+
+
+def best_weights(blocks: Sequence[Block]) -> Weights:
+    """Return the weights with the least variance, for rewards as spread as rewards in [0, 1] can be."""
+    from scipy.linalg import solveh_banded
+
+    sizes = np.diff(np.array([0, *(block.last for block in blocks)], dtype=np.float64))
+    variances = 2 * np.array([block.scale for block in blocks]) ** 2
+    matrix = np.zeros((2, len(blocks)))  # half the second derivative of the variance in s, by diagonals
+    matrix[1] = sizes / 4 + variances
+    is_cumulative = blocks[-1].first == 1
+    if is_cumulative:
+        matrix[0, 1:] = -variances[:-1]
+        matrix[1, 1:] += variances[:-1]
+    of_rewards = solveh_banded(matrix, sizes)
+    of_rewards /= sizes @ of_rewards
+    of_releases = -np.diff(of_rewards, append=0.0) if is_cumulative else of_rewards
+    return Weights(sizes, of_rewards, of_releases, np.abs(of_releases) * np.sqrt(variances / 2))
+
+
+class Estimator:
+    """The weights of one schedule, for as many releases as an arm has had."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._kept: dict[int, Weights] = {}
+
+    def weights(self, releases: int) -> Weights:
+        """Return the weights of the first so many releases."""
+        if releases not in self._kept:
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            self._kept[releases] = best_weights(self._schedule.beginning(releases))
+        return self._kept[releases]
+
+
+class Statistic:
+    """The released values of one arm, and the estimate that they make together."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self._estimator = estimator
+        self._values: list[float] = []
+        self._mean: float | None = 0.0  # None: to be computed
+
+    def add(self, value: float) -> None:
+        """Take in one more released sum."""
+        self._values.append(value)
+        self._mean = None
+
+    @property
+    def releases(self) -> int:
+        """How many there were."""
+        return len(self._values)
+
+    @property
+    def mean(self) -> float:
+        """The estimate, which may be outside [0, 1]; 0 before the first release."""
+        if self._mean is None:
+            self._mean = self._combined()
+        return self._mean
+
+    def _combined(self) -> float:
+        weights = self._estimator.weights(self.releases).of_releases
+        return float(np.dot(weights, self._values))
+
+    def interval(self, gamma: float, arms: int, rounding: float) -> tuple[float, float]:
+        """Return bounds on the mean that fail, at any release of any of so many arms, with probability `gamma`.
+
+        `rounding` is the most by which a reward was changed on its way into the sums.
+        """
+        k = self.releases
+        if k == 0:
+            return 0.0, 1.0
+        weights = self._estimator.weights(k)
+        log_term = math.log(2 * arms * k * (k + 1) / gamma)
+        low = lower_limit(weights, self.mean, log_term) - rounding
+        high = 1 - lower_limit(weights, 1 - self.mean, log_term) + rounding
+        return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)
+
+
+def lower_limit(weights: Weights, estimate: float, log_term: float) -> float:
+    """Return what the mean is at least, unless something of probability e^-log_term has happened."""
+    from scipy.optimize import minimize_scalar
+
+    sizes, of_rewards, _, noises = weights
+    end = min(1 / noises.max(), _LARGEST_EXPONENT / of_rewards.max())
+
+    def limit(log_share: float) -> float:
+        h = math.exp(log_share) * end
+        right = h * estimate + float(np.sum(np.log1p(-((h * noises) ** 2)))) - log_term
+        growth = np.expm1(h * of_rewards)
+        # Σ m ln(1 + μ growth) = right, by Newton's method: the left side is concave in μ, so every step stays below.
+        mean: float = right / float(sizes @ growth)
+        if mean > 0:
+            for _ in range(_NEWTON_STEPS):
+                missing = right - float(sizes @ np.log1p(mean * growth))
+                mean += missing / float(sizes @ (growth / (1 + mean * growth)))
+        return mean
+
+    # Every h gives a valid limit, so an inexact maximum costs tightness only.
+    best = minimize_scalar(lambda x: -limit(x), bounds=(-25.0, -1e-9), method="bounded", options={"xatol": 1e-3})
+    return float(limit(best.x))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the releases of one arm say about its mean reward, in the user's units."""
+
+    arm: str | int
+    mean: float | None  # None before the first release
+    low: float
+    high: float
+    rewards: int  # in the releases so far
+    releases: int
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return f"{self.arm}: nothing released yet"
+        return f"{self.arm}: {self.mean:.4g}, between {self.low:.4g} and {self.high:.4g} (from {self.rewards} rewards)"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether arm b is better than arm a: the difference of their means is between `low` and `high`."""
+
+    a: str | int
+    b: str | int
+    low: float
+    high: float
+    confidence: float
+
+    @property
+    def verdict(self) -> str:
+        """`better` or `worse` if that is certain enough, else `undecided`."""
+        return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
+
+    def __str__(self) -> str:
+        span = f"the difference is between {self.low:.4g} and {self.high:.4g} with confidence {self.confidence:g}"
+        if self.verdict == "undecided":
+            return f"whether {self.b} is better than {self.a} is undecided: {span}"
+        return f"{self.b} is {self.verdict} than {self.a}: {span}"

@@ -1,0 +1,161 @@
+"""Learner: the state of a live bandit and its two steps, handing out an assignment and closing it.
+
+It checks nothing and locks nothing; `Bandit` does. Steps are deterministic but for the noise, so a journal of steps and
+released values brings a learner back to exactly where it was.
+"""
+
+import secrets
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from dpbandits.errors import InvalidInput
+from dpbandits.live.blocks import Places, Schedule
+from dpbandits.live.configuration import Configuration
+from dpbandits.live.estimates import Estimator, Statistic
+from dpbandits.live.noise import LiveNoise
+from dpbandits.live.units import Units
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.mechanisms.state import allocate, restore, to_plain
+from dpbandits.policies import select, update
+from dpbandits.policies.base import MAX_HORIZON
+from dpbandits.privacy import Ledger
+
+
+class Choice(NamedTuple):
+    """An arm, and the block in which its assignment has a place; None if it enters nothing."""
+
+    arm: int
+    block: int | None
+
+
+class Learner:
+    """A policy's state, the blocks in flight, the open assignments, the releases."""
+
+    def __init__(self, configuration: Configuration, source: SecureNoise) -> None:
+        arms = len(configuration.arms)
+        limit = int(min(configuration.horizon, MAX_HORIZON, source.capacity))
+        self.params, state_class, sizes = configuration.live_policy.configure(arms, limit)
+        self.state = allocate(state_class, sizes, source.secret_dtype)
+        blocks = configuration.live_policy.blocks(limit)
+        self.schedule = Schedule(takewhile(lambda block: block.scale <= source.largest_scale, blocks))
+        first = self.schedule.block(0)
+        if first is None or arms * first.last > limit:
+            needed = "longer" if first is None else f"at least {arms * first.last}"
+            raise InvalidInput(
+                f"Expected horizon={limit} to be {needed}: every arm needs a first block before anything is learnt."
+            )
+        self.source = source
+        self.places = Places(arms, self.schedule, limit)
+        self.units = Units(configuration.contributions)
+        estimator = Estimator(self.schedule)
+        self.statistics = [Statistic(estimator) for _ in range(arms)]
+        self.ledger = Ledger()
+        self.ledger.append({**configuration.to_dict(), "guarantee": configuration.guarantee.to_dict()})
+        self.noise = LiveNoise(source, self.ledger)
+        self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
+        self.awaited: dict[int, Choice] = {}  # open assignments by number
+        self.assigned = 0
+        self.decisions = 0
+        self.selection: int | None = None  # the number of the assignment that `select` made
+
+    # ---- handing out
+
+    def choice(self, unit: str | None) -> Choice:
+        """Return what the next assignment will be. Nothing changes."""
+        settled = self.units.settled_arm(unit)
+        if settled is not None:
+            return Choice(settled, None)
+        t = self.decisions + 1
+        if not self.places.is_open:
+            return self._ahead((t - 1) % len(self.statistics))
+        arm = int(select(self.params, self.state, t))
+        block = self.places.free_block(arm)
+        return Choice(arm, block) if block is not None else self._ahead(self.leader())
+
+    def hand_out(self, choice: Choice, unit: str | None, is_selection: bool) -> int:
+        """Make the assignment and return its number."""
+        if self.units.settled_arm(unit) is None:
+            self.decisions += 1
+        self.assigned += 1
+        number = self.assigned
+        if choice.block is not None:
+            self.places.take(choice.arm, choice.block, number)
+        self.units.note(unit, choice.arm, choice.block is not None)
+        self.awaited[number] = choice
+        if is_selection:
+            self.selection = number
+        return number
+
+    def leader(self) -> int:
+        """Return the arm with the best released mean."""
+        return max(range(len(self.statistics)), key=lambda arm: self.statistics[arm].mean)
+
+    def _ahead(self, arm: int) -> Choice:
+        """Choose an arm that is not awaited by the policy: up to the end of its next block, then outside of any."""
+        return Choice(arm, self.places.free_block(arm, ahead=1))
+
+    # ---- closing
+
+    def close(self, number: int, reward: Any, stored: list[float] | None = None) -> list[float]:
+        """Take in a reward, in the units of the noise source, and return the values that are released now.
+
+        `stored` holds these values if they were drawn before.
+        """
+        arm, block = self.awaited.pop(number)
+        if self.selection == number:
+            self.selection = None
+        released: list[float] = []
+        if block is not None:
+            self.places.answer(arm, block, reward)
+            while self.places.is_complete(arm):
+                released.append(self._release(arm, None if stored is None else stored[len(released)]))
+        return released
+
+    def _release(self, arm: int, stored: float | None) -> float:
+        number = self.places.released[arm]
+        block, flight = self.places.landing(arm)
+        self.noise.due(
+            arm,
+            block.scale,
+            {"release": number + 1, "count": block.last - block.first + 1, "first": flight.first, "last": flight.last},
+            stored,
+        )
+        plays = block.last - self.schedule.count(number)
+        update(self.params, self.state, arm, plays, flight.total, self.decisions + 1, self.noise)
+        value = self.noise.taken()
+        self.statistics[arm].add(value)
+        return value
+
+    # ---- moving
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that `restore` needs, secrets included."""
+        return {
+            "tag": self.tag,
+            "key": self.units.key,
+            "units": self.units.seen,
+            "assigned": self.assigned,
+            "decisions": self.decisions,
+            "selection": self.selection,
+            "awaited": [[number, *choice] for number, choice in self.awaited.items()],
+            "state": to_plain(self.state),
+            "places": self.places.snapshot(),
+            "ledger": self.ledger.to_jsonl(),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Put a snapshot into a fresh learner of the same configuration."""
+        self.tag = snapshot["tag"]
+        self.units.key = snapshot["key"]
+        self.units.seen = {unit: (entered, arm) for unit, (entered, arm) in snapshot["units"].items()}
+        self.assigned = snapshot["assigned"]
+        self.decisions = snapshot["decisions"]
+        self.selection = snapshot["selection"]
+        self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}
+        restore(self.state, snapshot["state"])
+        self.places.restore(snapshot["places"])
+        self.ledger = Ledger.from_jsonl(snapshot["ledger"])
+        self.noise = LiveNoise(self.source, self.ledger)
+        for row in self.ledger:
+            if row.number > 0:
+                self.statistics[row.content["arm"]].add(row.content["value"])
