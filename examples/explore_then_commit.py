@@ -7,7 +7,7 @@ Privacy: a reward is in one sum, and every sum is released once. The whole actio
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,8 @@ import numpy as np
 import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits.mechanisms import LAPLACE, public, release, secret
-from dpbandits.policies import FOREVER, Policy, Setup, hold, select, update
-from dpbandits.privacy import Event, LaplaceEvent, scale_for
+from dpbandits.policies import FOREVER, Block, Policy, Setup, hold, select, update
+from dpbandits.privacy import Event, LaplaceEvent, per_reward_budget, scale_for
 
 
 class Params(NamedTuple):
@@ -79,6 +79,14 @@ class ExploreThenCommit(Policy):
 
     def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
         return (iter([LaplaceEvent(scale_for(self.epsilon))]),)
+
+    # For live use: the budget of one reward among several of one person, and the release of every arm.
+
+    def live(self, contributions: int, grid_bits: int) -> "ExploreThenCommit":
+        return replace(self, epsilon=per_reward_budget(dpb.Budget(self.epsilon), contributions).epsilon)
+
+    def blocks(self, horizon: int) -> Iterator[Block]:
+        return (block for block in [Block(1, self.plays, scale_for(self.epsilon))] if block.last <= horizon)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import dpbandits
-from dpbandits import mechanisms, privacy
+from dpbandits import live, mechanisms, privacy
 
 HEAVY = ["numba", "opendp", "dp_accounting", "matplotlib", "pandas", "pyarrow", "rich", "scipy", "typer"]
 
@@ -17,8 +17,13 @@ def test_import_is_light() -> None:
     assert json.loads(printed) == []
 
 
-def test_live_counters_never_load_numba() -> None:
-    code = "import dpbandits, sys; dpbandits.mechanisms.Hybrid(1.0).insert(1.0); print('numba' in sys.modules)"
+def test_live_use_never_loads_numba() -> None:
+    code = (
+        "import dpbandits as dpb, sys; dpb.mechanisms.Hybrid(1.0).insert(1.0);"
+        "bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=5.0, delta=0.0, horizon=500), 2);"
+        "[bandit.update(bandit.select(), 1.0) for _ in range(100)];"
+        "assert len(bandit.ledger) > 1; bandit.estimates(); print('numba' in sys.modules)"
+    )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == "False"
 
@@ -36,6 +41,6 @@ def test_simulation_needs_neither_opendp_nor_dp_accounting() -> None:
 
 
 def test_exports_are_what_they_say() -> None:
-    for module in (dpbandits, mechanisms, privacy):
+    for module in (dpbandits, live, mechanisms, privacy):
         assert all(hasattr(module, name) for name in module.__all__)
         assert len(set(module.__all__)) == len(module.__all__)

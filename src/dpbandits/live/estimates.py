@@ -54,15 +54,16 @@ def best_weights(blocks: Sequence[Block]) -> Weights:
 
     sizes = np.diff(np.array([0, *(block.last for block in blocks)], dtype=np.float64))
     variances = 2 * np.array([block.scale for block in blocks]) ** 2
-    matrix = np.zeros((2, len(blocks)))  # half the second derivative of the variance in s, by diagonals
-    matrix[1] = sizes / 4 + variances
-    is_cumulative = blocks[-1].first == 1
-    if is_cumulative:
-        matrix[0, 1:] = -variances[:-1]
-        matrix[1, 1:] += variances[:-1]
-    of_rewards = solveh_banded(matrix, sizes)
-    of_rewards /= sizes @ of_rewards
-    of_releases = -np.diff(of_rewards, append=0.0) if is_cumulative else of_rewards
+    # The best s is a multiple of A⁻¹ m, where Var M = s A s: A is diagonal for single blocks, else tridiagonal.
+    diagonal = sizes / 4 + variances
+    if blocks[-1].first > 1 or len(blocks) == 1:
+        of_rewards = of_releases = sizes / diagonal
+    else:
+        diagonal[1:] += variances[:-1]
+        of_rewards = solveh_banded([np.append(0.0, -variances[:-1]), diagonal], sizes)
+        of_releases = -np.diff(of_rewards, append=0.0)
+    total = sizes @ of_rewards
+    of_rewards, of_releases = of_rewards / total, of_releases / total
     return Weights(sizes, of_rewards, of_releases, np.abs(of_releases) * np.sqrt(variances / 2))
 
 

@@ -1,0 +1,323 @@
+"""A journal survives everything that can happen to a process, and refuses everything that can happen to a file."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+import working
+from dpbandits.live.journal import Journal
+from explore_then_commit import ExploreThenCommit
+from serving import WAYS, SharedNoise
+
+POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
+
+
+def opened(path: Path, **options: Any) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, ["A", "B"], journal=path, **options)
+
+
+def known(bandit: dpb.Bandit) -> Any:
+    return json.dumps(bandit._learner.snapshot(), sort_keys=True)
+
+
+def mark_of(path: Path) -> Path:
+    return path.with_name(path.name + ".mark")
+
+
+# ---- resuming
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bandit_resumes_exactly(tmp_path: Path, way: str) -> None:
+    """The state, the ledger and the open assignments are the same, and nothing is drawn."""
+    path = tmp_path / "journal"
+    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=1000)
+    bandit = dpb.Bandit(policy, 3, journal=path)
+    for _ in range(3):
+        bandit.assign(unit="somebody")
+    WAYS[way](bandit, lambda n, arm: (n % 7) / 6, 150)
+    bandit.select()
+    state, ledger = known(bandit), bandit.ledger.to_jsonl()
+    bandit.detach()
+    noise = SharedNoise(1)
+    noise.draw = None  # type: ignore[assignment]
+    again = dpb.Bandit(policy, 3, journal=path, noise=noise)
+    assert known(again) == state
+    assert again.ledger.to_jsonl() == ledger
+    assert len(again.ledger) > 5
+    assert again.select() == again.arms[bandit._learner.awaited[bandit._learner.selection].arm]  # type: ignore[index]
+    assert again.estimates() == bandit.estimates()
+
+
+def test_a_detached_bandit_takes_no_more_steps(tmp_path: Path) -> None:
+    bandit = opened(tmp_path / "journal")
+    bandit.detach()
+    with pytest.raises(RuntimeError, match="let go of its journal"):
+        bandit.assign()
+    with pytest.raises(dpb.InvalidInput, match="detach it and move"):
+        opened(tmp_path / "journal").to_json()
+
+
+def test_another_configuration_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    opened(path).detach()
+    settings: dict[str, Any] = {"policy": POLICY, "arms": ["A", "B"], "journal": path}
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"arms": ["A", "C"]}, r"arms=\['A', 'B'\], not with \['A', 'C'\]"),
+        ({"default_reward": 0.5}, "default_reward=0.0, not with 0.5"),
+        ({"contributions": 2}, "contributions=1, not with 2"),
+        ({"policy": ExploreThenCommit(epsilon=1.5, plays=5)}, "policy="),
+    ]
+    for other, difference in cases:
+        with pytest.raises(dpb.JournalError, match=rf"was begun with {difference}"):
+            dpb.Bandit(**{**settings, **other})
+    opened(path).assign()  # and nothing was changed or left locked
+
+
+def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
+    """Steps that come out differently, or a guarantee that does: the version that began goes on, no other."""
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    bandit.assign()
+    bandit.detach()
+    journal = Journal(path)
+    journal.append({"assign": 0, "block": 0})  # it is B's turn
+    journal.close()
+    with pytest.raises(dpb.JournalError, match="cannot be followed from record 2 on"):
+        opened(path)
+
+    class Better(ExploreThenCommit):
+        def guarantee(self, horizon: float = 0) -> dpb.Guarantee:
+            return dpb.Guarantee(0.9, theorem="a better one", certified=True)
+
+    other = tmp_path / "other"
+    opened(other).detach()
+    with pytest.raises(dpb.InvalidInput, match=r"was begun with epsilon=1.0.* this version computes epsilon=0.9"):
+        dpb.Bandit(Better(epsilon=1.0, plays=5), ["A", "B"], journal=other)
+
+
+def test_two_bandits_on_one_journal_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    with pytest.raises(dpb.JournalError, match="is in use"):
+        opened(path)
+    code = f"import sys; sys.path[:0] = {sys.path!r}; import test_journal; test_journal.opened({str(path)!r})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "is in use" in run.stderr
+    bandit.assign()
+    del bandit
+    opened(path)
+
+
+def test_a_journal_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: No such file or directory"):
+        opened(tmp_path / "missing" / "journal")
+    with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: Is a directory"):
+        opened(tmp_path)
+    other = tmp_path / "notes.txt"
+    other.write_text("Buy milk.\n")
+    with pytest.raises(dpb.JournalError, match="has no high-water mark"):
+        opened(other)
+    assert other.read_text() == "Buy milk.\n"
+
+
+def test_a_journal_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    opened(path)
+    for file in (path, mark_of(path)):
+        assert file.stat().st_mode & 0o077 == 0
+
+
+# ---- damage
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A journal with every kind of record, the last one with a release."""
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    assignments = [bandit.assign(unit=n) for n in range(10)]
+    bandit.select()
+    for a in assignments:
+        bandit.close(a, 1.0)
+    bandit.detach()
+    assert b"released" in path.read_bytes().splitlines()[-1]
+    return path
+
+
+def test_a_torn_last_record_is_dropped_wherever_it_was_torn(written: Path, tmp_path: Path) -> None:
+    """Killed while the record was written: its step was never acknowledged, and can be taken again."""
+    content = written.read_bytes()
+    *_, last = content.splitlines(keepends=True)
+    start = len(content) - len(last)
+    before = _mark_after(content[:start])
+    for cut in range(len(last)):
+        path = tmp_path / f"torn {cut}"
+        path.write_bytes(content[: start + cut])
+        mark_of(path).write_bytes(before)
+        journal = Journal(path)
+        assert len(journal.records) == content.count(b"\n") - 1
+        journal.close()
+        assert path.read_bytes() == content[:start]
+        assert mark_of(path).read_bytes() == before
+    # A block of the disk that never arrived reads as zeros.
+    path = tmp_path / "zeros"
+    path.write_bytes(content[:start] + bytes(len(last)))
+    mark_of(path).write_bytes(before)
+    bandit = opened(path)
+    assert len(bandit.ledger) == 2
+    bandit.close(bandit.open_assignments()[0], 1.0)
+    assert len(bandit.ledger) == 3
+
+
+def test_a_record_that_was_written_but_not_acknowledged_counts(written: Path) -> None:
+    """Killed between the record and the mark: the release is the one on disk."""
+    content = written.read_bytes()
+    *_, last = content.splitlines(keepends=True)
+    mark_of(written).write_bytes(_mark_after(content[: -len(last)]))
+    value = json.loads(last.split(b" ", 1)[1])["released"][0]
+    bandit = opened(written)
+    assert bandit.ledger[len(bandit.ledger) - 1].content["value"] == value
+    assert mark_of(written).read_bytes() == _mark_after(content)
+
+
+def test_every_other_damage_is_refused(written: Path) -> None:
+    """Every byte changed, every record removed, doubled or swapped, every acknowledged end cut off."""
+    content = written.read_bytes()
+    mark = mark_of(written).read_bytes()
+    lines = content.splitlines(keepends=True)
+    damaged = [content[:i] + bytes([content[i] ^ 1]) + content[i + 1 :] for i in range(len(content))]
+    damaged += [b"".join(lines[:i] + lines[i + 1 :]) for i in range(len(lines))]
+    damaged += [b"".join(lines[: i + 1] + lines[i:]) for i in range(len(lines) - 1)]
+    damaged += [b"".join([*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :]]) for i in range(len(lines) - 1)]
+    damaged += [content[:cut] for cut in range(0, len(content), 7)]
+    for file in damaged:
+        written.write_bytes(file)
+        mark_of(written).write_bytes(mark)
+        with pytest.raises(dpb.JournalError, match=r"damaged|old copy|not the one|high-water") as refused:
+            Journal(written)
+        assert "\n" not in str(refused.value)
+        assert written.read_bytes() == file
+        assert mark_of(written).read_bytes() == mark
+    written.write_bytes(content)
+    assert len(Journal(written).records) == len(lines)
+
+
+def test_an_old_copy_is_refused(tmp_path: Path) -> None:
+    path, copy = tmp_path / "journal", tmp_path / "copy"
+    bandit = opened(path)
+    shutil.copy(path, copy)
+    for _ in range(10):
+        bandit.close(bandit.assign(), 1.0)
+    assert len(bandit.ledger) == 3
+    bandit.detach()
+    shutil.copy(copy, path)
+    with pytest.raises(dpb.JournalError, match="ends after 1 records and 21 were acknowledged: it is an old copy"):
+        opened(path)
+    path.unlink()
+    with pytest.raises(dpb.JournalError, match="ends after 0 records"):
+        opened(path)
+
+
+def test_a_lost_or_damaged_mark_is_refused(written: Path) -> None:
+    mark = mark_of(written).read_bytes()
+    for damaged in (mark[:-1], b"x" + mark[1:], b"12 abc\n", mark.replace(mark[-5:-1], b"0000")):
+        mark_of(written).write_bytes(damaged)
+        with pytest.raises(dpb.JournalError, match=r"mark .* is damaged|not the one that its high-water mark"):
+            opened(written)
+    mark_of(written).unlink()
+    with pytest.raises(dpb.JournalError, match=r"has no high-water mark journal.mark beside it"):
+        opened(written)
+
+
+def test_a_full_disk_ends_the_bandit_and_the_journal_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    first = bandit.assign()
+    real = os.write
+
+    def full(file: int, content: bytes) -> int:
+        real(file, content[:5])
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            bandit.assign()
+    with pytest.raises(RuntimeError, match="open that anew"):
+        bandit.assign()
+    again = opened(path)
+    assert again.open_assignments() == [first]
+
+
+def _mark_after(content: bytes) -> bytes:
+    lines = content.splitlines()
+    return b"%-20d %s\n" % (len(lines) - 1, lines[-1][:16])
+
+
+# ---- kills
+
+KILLS = 50
+
+
+def test_fifty_kills(tmp_path: Path) -> None:
+    """Nothing acknowledged is lost, nothing counted twice, no released value drawn again, and the ledger verifies."""
+    path = tmp_path / "journal"
+    dice = random.Random(1)  # noqa: S311
+    assigned: dict[str, str] = {}
+    closed: dict[str, float] = {}
+    rows: dict[int, str] = {}
+    for kill in range(KILLS):
+        program = [sys.executable, working.__file__, str(path), str(kill)]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(dice.randrange(1, 200))]
+            time.sleep(dice.random() * 0.003)
+            process.send_signal(signal.SIGKILL)
+            lines += process.stdout.readlines()
+        assert process.returncode == -signal.SIGKILL
+        for line in filter(lambda line: line.endswith("\n"), lines):
+            kind, *words = line.split()
+            if kind == "A":
+                assert words[0] not in assigned
+                assigned[words[0]] = words[1]
+            elif kind == "C":
+                assert words[0] not in closed
+                closed[words[0]] = float(words[1])
+            elif kind == "R":
+                assert rows.setdefault(int(words[0]), words[1]) == words[1]
+    records = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+    bandit = working.opened(str(path))
+    waiting = {a.id: a.arm for a in bandit.open_assignments()}
+    # Nothing acknowledged is lost.
+    assert not closed.keys() & waiting.keys()
+    steps = [record for record in records if "assign" in record]
+    for name, arm in assigned.items():
+        assert bandit.arms[steps[int(name.split("-")[1]) - 1]["assign"]] == arm
+        assert name in waiting or int(name.split("-")[1]) in {record.get("close") for record in records}
+    ledger = {row.number: row.hash for row in bandit.ledger}
+    assert rows.items() <= ledger.items()
+    # Nothing is counted twice, and every reward is the one that was acknowledged.
+    answers = {record["close"]: record["reward"] for record in records if "close" in record}
+    assert len(answers) == sum("close" in record for record in records)
+    for name, reward in closed.items():
+        assert answers[int(name.split("-")[1])] in (round(reward * 4096), None)
+    learner = bandit._learner
+    in_sums = sum(int(total) for total in learner.state.sums) + sum(f.total for f in learner.places.flights.values())
+    assert in_sums == sum(reward for reward in answers.values() if reward is not None)
+    # No release was drawn again.
+    releases = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)
+    assert set(releases.values()) == {1}
+    assert len(bandit.ledger) > KILLS
+    assert bandit.ledger.verify() == bandit.ledger.head

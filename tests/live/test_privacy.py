@@ -1,0 +1,180 @@
+"""Nothing but releases gets out, and they cost what the guarantee says, however and whenever answers come."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits.policies import Policy
+from dpbandits.privacy import DiscreteLaplaceEvent, compose
+from playing import Game
+from serving import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
+from taint import Leak
+
+every_servable_policy = pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+every_way = pytest.mark.parametrize("way", WAYS)
+GRID = 2**12
+
+
+def bandit_of(policy: Policy, noise: Any, **options: Any) -> dpb.Bandit:
+    return dpb.Bandit(policy, 3, noise=noise, accept_delta=True, **options)
+
+
+def rewards(person: int, arm: int) -> float | None:
+    draw = np.random.default_rng([person, arm]).random()
+    return None if draw < 0.1 else float(draw < 0.3 + 0.2 * arm)
+
+
+@every_servable_policy
+@every_way
+def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, way: str) -> None:
+    noise = TaintedNoise(3)
+    bandit = bandit_of(policy, noise)
+    WAYS[way](bandit, rewards, HORIZON + 100)  # some arrive after the end
+    losses = noise.taint.losses()
+    worst = max(losses.values())
+    assert len(noise.taint.releases) == len(bandit.ledger) - 1 >= 3
+    if bandit.guarantee.delta == 0:
+        assert worst <= bandit.guarantee.epsilon * (1 + 1e-12)
+        assert worst == pytest.approx(bandit.spent().epsilon, rel=1e-12)
+    else:
+        # The releases that the worst reward is in, as the noise that is drawn live, by the tightest theorem.
+        (number, *_) = (number for number, loss in losses.items() if loss == worst)
+        scales = [
+            noise.taint.scales[drawn]
+            for form in noise.taint.releases
+            if ("reward", number) in form
+            for kind, drawn in form
+            if kind == "noise"
+        ]
+        assert worst == pytest.approx(math.fsum(1 / scale for scale in scales), rel=1e-12)
+        events = [DiscreteLaplaceEvent(scale * GRID, GRID) for scale in scales]
+        assert compose(events, bandit.guarantee.delta).epsilon <= bandit.guarantee.epsilon
+        assert bandit.spent().epsilon <= bandit.guarantee.epsilon
+    assert bandit.guarantee.certified
+
+
+@pytest.mark.parametrize("contributions", [2, 5])
+@pytest.mark.parametrize("policy", [SERVABLE[0], SERVABLE[2], SERVABLE[5]], ids=shown)
+def test_a_person_with_several_rewards_has_the_budget_of_the_policy(policy: Policy, contributions: int) -> None:
+    noise = TaintedNoise(3)
+    bandit = bandit_of(policy, noise, contributions=contributions)
+    people: list[int] = []
+    dice = np.random.default_rng(1)
+    for _ in range(HORIZON):
+        person = int(dice.integers(HORIZON // 3))
+        before = noise.encoded
+        assignment = bandit.assign(unit=person)
+        bandit.close(assignment, float(dice.random() < 0.5))
+        people += [person] * (noise.encoded - before)
+    assert max(Counter(people).values()) == contributions
+    by_person: Counter[int] = Counter()
+    for number, loss in noise.taint.losses().items():
+        by_person[people[number - 1]] += Fraction(loss)  # type: ignore[assignment]
+    assert bandit.guarantee.epsilon <= policy.epsilon  # type: ignore[attr-defined]
+    if bandit.guarantee.delta == 0:
+        assert max(by_person.values()) <= bandit.guarantee.epsilon * (1 + 1e-9)
+    assert f"up to {contributions} rewards of one person" in str(bandit.guarantee)
+
+
+def test_the_taint_run_finds_a_leak() -> None:
+    """A reward that is read on its way is noticed: the check has power."""
+
+    class Reading(TaintedNoise):
+        def encode(self, reward: float) -> Any:
+            return super().encode(reward) if reward == 0 else abs(super().encode(reward))
+
+    with pytest.raises(Leak):
+        WAYS["step"](bandit_of(SERVABLE[0], Reading(1)), rewards, 100)
+
+
+@every_servable_policy
+@every_way
+def test_two_bandits_that_differ_in_one_reward_agree_until_the_release_that_contains_it(
+    policy: Policy, way: str
+) -> None:
+    for changed in (1, 2, 30, 77):
+        arms, rows = [], []
+        for other in (0.0, 1.0):
+            bandit = bandit_of(policy, SharedNoise(11))
+            arms.append(WAYS[way](bandit, replaced(changed, other), 300))
+            rows.append([row.content for row in bandit.ledger][1:])
+        first = next(
+            (
+                i
+                for i, row in enumerate(rows[0])
+                if row["arm"] == arms[0][changed - 1] and row["first"] <= changed <= row["last"]
+            ),
+            None,
+        )
+        if first is None:  # its block never released
+            assert arms[0] == arms[1]
+            assert rows[0] == rows[1]
+            continue
+        assert rows[0][:first] == rows[1][:first]
+        assert rows[0][first] | {"value": None} == rows[1][first] | {"value": None}
+        assert rows[1][first]["value"] - rows[0][first]["value"] == pytest.approx(1.0)
+        # The release can be made when the last of its block has been assigned, not before.
+        known = rows[0][first]["last"]
+        assert arms[0][:known] == arms[1][:known]
+
+
+def replaced(changed: int, other: float) -> Rewards:
+    return lambda person, arm: other if person == changed else rewards(person, arm)
+
+
+def test_one_reward_can_change_what_follows() -> None:
+    """The test above is not about bandits that never learn: some reward does change later choices."""
+    played = []
+    for other in (0.0, 1.0):
+        bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=300.0, delta=0.0, horizon=500), 2, noise=SharedNoise(1))
+        played.append(WAYS["step"](bandit, replaced(1, other), 100))
+    assert played[0] != played[1]
+
+
+@pytest.mark.parametrize("policy", [p for p in SERVABLE if p.name != "explore-then-commit"], ids=shown)
+def test_one_at_a_time_is_the_policy_as_it_is_simulated(policy: Policy) -> None:
+    """Same kernels, same noise, same choices. (Live arms begin in turn, explore-then-commit begins arm by arm.)"""
+    live = WAYS["step"](bandit_of(policy, SharedNoise(4)), rewards, HORIZON)
+    noise = SharedNoise(4)
+    game = Game(policy.live(1, 12), 3, HORIZON, noise, np.int64)
+    game.play(lambda t, arm: noise.encode(rewards(t, arm) or 0.0), HORIZON)
+    assert live == game.actions
+
+
+@every_servable_policy
+@every_way
+def test_ledger_rows_are_a_beginning_of_the_declared_blocks(policy: Policy, way: str) -> None:
+    bandit = bandit_of(policy, SharedNoise(4))
+    arms = WAYS[way](bandit, rewards, HORIZON)
+    assert bandit.ledger.verify() == bandit.ledger.head
+    by_arm: dict[int, list[dict[str, Any]]] = {0: [], 1: [], 2: []}
+    for release in list(bandit.ledger)[1:]:
+        by_arm[release.content["arm"]].append(release.content)
+    for arm, rows in by_arm.items():
+        blocks = policy.live(1, 12).blocks(HORIZON)
+        entered = [number for number, chosen in enumerate(arms, start=1) if chosen == arm]
+        for number, (row, block) in enumerate(zip(rows, blocks, strict=False), start=1):
+            assert (row["release"], row["count"]) == (number, block.last - block.first + 1)
+            assert block.scale * GRID <= row["scale"] <= block.scale * GRID * (1 + 1e-12)
+            assert row["epsilon"] <= 1 / block.scale * (1 + 1e-12)
+            assert row["sensitivity"] == GRID
+            assert {row["first"], row["last"]} <= set(entered)
+            assert len(entered) >= block.last
+
+
+def test_nothing_secret_is_shown() -> None:
+    """Everything that can be printed is the same for all rewards that lead to the same releases."""
+    texts = []
+    for reward in (0.123, 0.877):
+        bandit = dpb.Bandit(SERVABLE[0], ["A", "B"], noise=SharedNoise(1))
+        for _ in range(5):
+            bandit.update(bandit.select(), reward)
+        a = bandit.assign()
+        shown_things = (bandit, bandit.spent(), bandit.ledger.to_jsonl(), bandit.estimates(), bandit.compare("A", "B"))
+        texts.append([a.arm, bandit.exhausted, *map(str, shown_things)])
+    assert texts[0] == texts[1]

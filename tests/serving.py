@@ -1,0 +1,120 @@
+"""Live bandits in tests: policies that can be served, ways in which answers come, and noise that can be watched."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import dpbandits as dpb
+from dpbandits.live import Assignment
+from dpbandits.mechanisms import LAPLACE, SecureNoise, release
+from dpbandits.policies import Policy
+from explore_then_commit import ExploreThenCommit
+from phases import Phases
+from taint import TaintNoise, secret_reward
+
+HORIZON = 400
+SERVABLE: list[Policy] = [
+    dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=HORIZON),
+    dpb.DPUCBInt(epsilon=3.0, delta=1e-6),
+    dpb.DPUCBInt(epsilon=3.0, delta=1e-6, bonus="frozen", series="x", horizon=HORIZON),
+    dpb.DPUCBInt(epsilon=9.0, delta=1e-6, accounting="corollary", series="constant", v=1.3),
+    ExploreThenCommit(epsilon=0.5, plays=20),
+    Phases(epsilon=0.7),
+]
+
+
+def shown(policy: Policy) -> str:
+    return repr(policy).replace(" ", "")
+
+
+class SharedNoise(SecureNoise):
+    """Noise from a seed, for tests alone: the n-th release gets the same noise in every bandit with this seed."""
+
+    def __init__(self, seed: int, grid_bits: int = 12) -> None:
+        super().__init__(grid_bits)
+        self.generator = random.Random(seed)  # noqa: S311
+
+    def draw(self, scale: float, mechanism: int) -> int:
+        assert mechanism == LAPLACE
+        size: float = self.generator.expovariate(1.0) * self.generator.choice([-1, 1])
+        steps: int = round(size * scale * 2**self.grid_bits)
+        return steps
+
+
+class TaintedNoise(SecureNoise):
+    """Rewards become Secret numbers when they are encoded, and only `release` opens them."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.taint = TaintNoise(seed)
+        self.encoded = 0
+
+    @property
+    def secret_dtype(self) -> Any:
+        return object
+
+    def encode(self, reward: float) -> Any:
+        self.encoded += 1
+        return secret_reward(self.encoded, reward)
+
+
+@release.register(TaintedNoise)
+def _release(noise: TaintedNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
+    return release(noise.taint, secret, scale, mechanism, arm)
+
+
+Answer = Callable[[Any], Any]
+Rewards = Callable[[int, Any], float | None]  # of the n-th assignment and its arm
+
+
+def step_by_step(bandit: dpb.Bandit, rewards: Rewards, people: int) -> list[Any]:
+    """Play one at a time and return the arms."""
+    arms = []
+    for person in range(1, people + 1):
+        arm = bandit.select()
+        bandit.update(arm, rewards(person, arm))
+        arms.append(arm)
+    return arms
+
+
+def with_delays(delay: Callable[[random.Random], int]) -> Callable[[dpb.Bandit, Rewards, int], list[Any]]:
+    """Return a way to play in which the answer of a person comes so many people later; in the end all have answered."""
+
+    def play(bandit: dpb.Bandit, rewards: Rewards, people: int) -> list[Any]:
+        dice = random.Random(5)  # noqa: S311
+        due: dict[int, list[tuple[int, Assignment]]] = {}
+        arms = []
+        for person in range(1, people + 1):
+            assignment = bandit.assign()
+            arms.append(assignment.arm)
+            due.setdefault(person + delay(dice), []).append((person, assignment))
+            for number, late in due.pop(person, []):
+                bandit.close(late, rewards(number, late.arm))
+        for _, answers in sorted(due.items()):
+            for number, late in answers:
+                bandit.close(late.id, rewards(number, late.arm))
+        return arms
+
+    return play
+
+
+def in_batches(bandit: dpb.Bandit, rewards: Rewards, people: int) -> list[Any]:
+    """Hand out fifty at a time, then close them in any order."""
+    dice = random.Random(7)  # noqa: S311
+    arms = []
+    for start in range(1, people + 1, 50):
+        batch = [(person, bandit.assign()) for person in range(start, min(start + 50, people + 1))]
+        arms += [assignment.arm for _, assignment in batch]
+        dice.shuffle(batch)
+        for person, assignment in batch:
+            bandit.close(assignment, rewards(person, assignment.arm))
+    return arms
+
+
+WAYS: dict[str, Callable[[dpb.Bandit, Rewards, int], list[Any]]] = {
+    "step": step_by_step,
+    "at once": with_delays(lambda dice: 0),
+    "late": with_delays(lambda dice: 40),
+    "shuffled": with_delays(lambda dice: dice.randrange(60)),
+    "batches": in_batches,
+}
