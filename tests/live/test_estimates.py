@@ -192,7 +192,7 @@ def test_an_arm_without_a_release_may_have_any_mean() -> None:
 
 
 def test_a_clear_difference_is_decided_and_said_in_words() -> None:
-    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=3000), ["old", "new"], noise=SharedNoise(2))
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=40.0, delta=0.0, horizon=3000), ["old", "new"], noise=SharedNoise(2))
     WAYS["late"](bandit, lambda n, arm: float(arm == "new"), 3000)
     better, worse = bandit.compare("old", "new"), bandit.compare("new", "old")
     assert (better.verdict, worse.verdict) == ("better", "worse")

@@ -1,8 +1,8 @@
 """Blocks: which place of which block an assignment takes, and when a block is complete.
 
 An assignment is given its place when it is handed out, the next free one of its arm, and never moves: counts depend
-on assignments, never on answers. A block is complete when it is full and all its assignments are closed. An arm has at
-most two blocks in flight, the one that releases next and the one after, and they release in order.
+on assignments, never on answers. A block is full when all its places are handed out, and complete when all of these
+assignments are closed. The blocks of an arm fill in order and release in order; any number of them may be waiting.
 """
 
 from collections.abc import Iterator
@@ -57,20 +57,19 @@ class Places:
         self.horizon = horizon
         self.entered = 0  # assignments that have a place
         self.handed_out = [0] * arms  # places of every arm
+        self.filling = [0] * arms  # the block of every arm that has the next free place
         self.released = [0] * arms  # blocks of every arm
         self.flights: dict[tuple[int, int], Flight] = {}  # by arm and block
 
-    def free_block(self, arm: int, ahead: int = 0) -> int | None:
-        """Return the arm's block with the next free place: the one to release next, or up to `ahead` after it."""
-        if self.entered >= self.horizon:
+    def free_block(self, arm: int) -> int | None:
+        """Return the block with the arm's next free place; None at the horizon or the end of the schedule."""
+        if self.entered >= self.horizon or self.schedule.block(self.filling[arm]) is None:
             return None
-        for number in range(self.released[arm], self.released[arm] + ahead + 1):
-            block = self.schedule.block(number)
-            if block is None:
-                return None
-            if self.handed_out[arm] < block.last:
-                return number
-        return None
+        return self.filling[arm]
+
+    def is_waiting(self, arm: int) -> bool:
+        """Tell whether the arm's next release awaits nothing but answers."""
+        return self.filling[arm] > self.released[arm]
 
     def take(self, arm: int, number: int, assignment: int) -> None:
         """Give the next place of the arm, which is in this block, to the assignment."""
@@ -79,6 +78,8 @@ class Places:
         flight.unanswered += 1
         self.handed_out[arm] += 1
         self.entered += 1
+        if self.handed_out[arm] == self.schedule.count(number + 1):
+            self.filling[arm] += 1
 
     def answer(self, arm: int, number: int, reward: Any) -> None:
         """Add the reward of one assignment to its block."""
@@ -88,9 +89,7 @@ class Places:
 
     def is_complete(self, arm: int) -> bool:
         """Tell whether the arm's next block to release is full and answered."""
-        number = self.released[arm]
-        flight = self.flights.get((arm, number))
-        return flight is not None and flight.unanswered == 0 and self._is_full(arm, number)
+        return self.is_waiting(arm) and self.flights[arm, self.released[arm]].unanswered == 0
 
     def landing(self, arm: int) -> tuple[Block, Flight]:
         """Count the arm's next block as released, forget its sum here, and return both."""
@@ -108,15 +107,14 @@ class Places:
     @property
     def exhausted(self) -> bool:
         """Whether no release can come any more, whatever is played and answered."""
-        return not any(self._is_full(arm, number) for arm, number in self.flights) and not any(
-            self._can_fill(arm) for arm in range(len(self.released))
-        )
+        return not any(self.is_waiting(arm) or self._can_fill(arm) for arm in range(len(self.released)))
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that `restore` needs, secrets included."""
         return {
             "entered": self.entered,
             "handed_out": self.handed_out,
+            "filling": self.filling,
             "released": self.released,
             "flights": [
                 [*key, flight.first, flight.last, flight.unanswered, int(flight.total)]
@@ -128,13 +126,10 @@ class Places:
         """Put a snapshot into fresh places."""
         self.entered = snapshot["entered"]
         self.handed_out = list(snapshot["handed_out"])
+        self.filling = list(snapshot["filling"])
         self.released = list(snapshot["released"])
         self.flights = {(arm, block): Flight(*flight) for arm, block, *flight in snapshot["flights"]}
 
-    def _is_full(self, arm: int, number: int) -> bool:
-        block = self.schedule.block(number)
-        return block is not None and self.handed_out[arm] >= block.last
-
     def _can_fill(self, arm: int) -> bool:
-        block = self.schedule.block(self.released[arm])
+        block = self.schedule.block(self.filling[arm])
         return block is not None and block.last - self.handed_out[arm] <= self.horizon - self.entered

@@ -65,12 +65,17 @@ class Learner:
         settled = self.units.settled_arm(unit)
         if settled is not None:
             return Choice(settled, None)
-        t = self.decisions + 1
+        arm = self._next_arm()
+        return Choice(arm, self.places.free_block(arm))
+
+    def _next_arm(self) -> int:
+        """Return the policy's choice; while that awaits answers, or nothing more can enter, the leader."""
         if not self.places.is_open:
-            return self._ahead((t - 1) % len(self.statistics))
-        arm = int(select(self.params, self.state, t))
-        block = self.places.free_block(arm)
-        return Choice(arm, block) if block is not None else self._ahead(self.leader())
+            return self.decisions % len(self.statistics)  # in turn
+        arm = int(select(self.params, self.state, self.decisions + 1))
+        if self.places.is_waiting(arm) or self.places.free_block(arm) is None:
+            return self.leader()
+        return arm
 
     def hand_out(self, choice: Choice, unit: str | None, is_selection: bool) -> int:
         """Make the assignment and return its number."""
@@ -89,10 +94,6 @@ class Learner:
     def leader(self) -> int:
         """Return the arm with the best released mean."""
         return max(range(len(self.statistics)), key=lambda arm: self.statistics[arm].mean)
-
-    def _ahead(self, arm: int) -> Choice:
-        """Choose an arm that is not awaited by the policy: up to the end of its next block, then outside of any."""
-        return Choice(arm, self.places.free_block(arm, ahead=1))
 
     # ---- closing
 

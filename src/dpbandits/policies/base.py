@@ -74,6 +74,7 @@ class Policy(ABC):
 
     name: ClassVar[str]  # on the command line and in results
     source: ClassVar[str]  # where it comes from
+    horizon: int | None = None  # what it was declared for, if its releases end somewhere
 
     @abstractmethod
     def configure(self, arms: int, horizon: int) -> Setup:
