@@ -37,6 +37,7 @@ bench: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/regret.py
 
 format: $(READY)

@@ -44,6 +44,7 @@ SETTINGS: list[Policy] = [
     dpb.DPUCBInt(epsilon=3.0, delta=0.0, horizon=HORIZON),
     dpb.DPUCBInt(epsilon=9.0, delta=DELTA, bonus="frozen", accounting="corollary", series="x"),
     dpb.DPUCBInt(epsilon=3.0, delta=DELTA, series="constant", v=1.3),
+    dpb.DPUCBInt(epsilon=3.0, delta=DELTA, horizon=HORIZON, grid_bits=2),
     dpb.HybridDMAB(epsilon=0.7),
     dpb.HybridDMAB(epsilon=7000.0, variant="published", balance=0.9),
 ]
@@ -86,7 +87,7 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
         assert worst <= guarantee.epsilon * (1 + 1e-9)
     else:  # the first reward of an arm is in all of its releases
         (schedule,) = policy.schedule(ARMS, HORIZON)
-        assert worst <= math.fsum(1 / event.scale for event in schedule) * (1 + 1e-9)  # type: ignore[union-attr]
+        assert worst <= math.fsum(event.epsilon for event in schedule) * (1 + 1e-9)  # type: ignore[union-attr]
     assert guarantee.certified
 
 
@@ -151,7 +152,7 @@ def test_ledger_rows_are_a_beginning_of_the_schedule(policy: Policy) -> None:
     by_arm: defaultdict[int, list[float]] = defaultdict(list)
     for row in noise.ledger:
         if "scale" in row.content:  # a carried release draws nothing
-            by_arm[row.content["arm"]].append(row.content["scale"])
+            by_arm[row.content["arm"]].append(row.content["scale"] / row.content["sensitivity"])
     assert bool(by_arm) == (policy in PRIVATE)
     for drawn in by_arm.values():
         assert is_interleaving(drawn, [scales(stream, len(drawn)) for stream in policy.schedule(ARMS, HORIZON)])
@@ -163,7 +164,7 @@ def test_ledger_rows_are_a_beginning_of_the_schedule(policy: Policy) -> None:
 
 
 def scales(stream: Iterator[Any], most: int) -> list[float]:
-    return [event.scale for event in islice(stream, most)]
+    return [event.scale / event.sensitivity for event in islice(stream, most)]
 
 
 def is_interleaving(drawn: list[float], streams: list[list[float]]) -> bool:
