@@ -103,7 +103,7 @@ def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
 
     other = tmp_path / "other"
     opened(other).detach()
-    with pytest.raises(dpb.InvalidInput, match=r"was begun with epsilon=1.0.* this version computes epsilon=0.9"):
+    with pytest.raises(dpb.JournalError, match=r"was begun with epsilon=1.0.* this version computes epsilon=0.9"):
         dpb.Bandit(Better(epsilon=1.0, plays=5), ["A", "B"], journal=other)
 
 
@@ -282,8 +282,9 @@ def test_fifty_kills(tmp_path: Path) -> None:
         program = [sys.executable, working.__file__, str(path), str(kill)]
         with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            lines = [process.stdout.readline() for _ in range(dice.randrange(1, 200))]
-            time.sleep(dice.random() * 0.003)
+            # Mostly at work, sometimes while it is still starting.
+            lines = [process.stdout.readline() for _ in range(dice.choice([0, 1, dice.randrange(200)]))]
+            time.sleep(dice.random() * (0.003 if lines else 0.8))
             process.send_signal(signal.SIGKILL)
             lines += process.stdout.readlines()
         assert process.returncode == -signal.SIGKILL

@@ -79,7 +79,9 @@ def _resume(journal: Journal, configuration: Configuration, learner: Learner) ->
             raise JournalError(
                 f"The journal {journal.path} was begun with {name}={begun.get(name)!r}, not with {given[name]!r}."
             )
-    _restore(learner, first, f"The journal {journal.path}")
+    difference = _restored(learner, first)
+    if difference:
+        raise JournalError(f"The journal {journal.path} {difference}")
     with Progress(len(steps), "steps") as bar:
         bar.describe("resuming")
         for number, record in enumerate(steps, start=1):
@@ -120,7 +122,9 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Co
             f"Expected noise with grid_bits={source.grid_bits} to be SecureNoise(grid_bits={configuration.grid_bits})."
         )
     learner = Learner(configuration, source)
-    _restore(learner, snapshot, "The text")
+    difference = _restored(learner, snapshot)
+    if difference:
+        raise InvalidInput(f"The text {difference}")
     return configuration, learner
 
 
@@ -133,13 +137,14 @@ def _snapshot(configuration: Configuration, learner: Learner) -> dict[str, Any]:
     return {"configuration": configuration.to_dict(), "learner": learner.snapshot()}
 
 
-def _restore(learner: Learner, snapshot: dict[str, Any], what: str) -> None:
-    """Put a snapshot into a learner whose guarantee, computed anew, must be the one that it was begun with."""
+def _restored(learner: Learner, snapshot: dict[str, Any]) -> str:
+    """Put a snapshot into a fresh learner; return what is wrong if its guarantee is not the one computed now."""
     expected = learner.ledger[0].content["guarantee"]
     learner.restore(snapshot["learner"])
     begun = learner.ledger[0].content["guarantee"]
-    if begun != expected:
-        raise InvalidInput(
-            f"{what} was begun with epsilon={begun['epsilon']}, delta={begun['delta']}, and this version computes "
-            f"epsilon={expected['epsilon']}, delta={expected['delta']}: go on with the version that began it."
-        )
+    if begun == expected:
+        return ""
+    return (
+        f"was begun with epsilon={begun['epsilon']}, delta={begun['delta']}, and this version computes "
+        f"epsilon={expected['epsilon']}, delta={expected['delta']}: go on with the version that began it."
+    )

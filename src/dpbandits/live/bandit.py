@@ -68,7 +68,7 @@ class Bandit:
     >>> bandit.close(second, reward=1.0)  # in any order
     >>> bandit.close(first)  # no answer came: the default reward
     >>> print(bandit.guarantee)
-    (0.967484, 0)-DP in one reward up to n = 1000, by basic composition
+    (0.999242, 0)-DP in one reward up to n = 1000, by basic composition
     """
 
     def __init__(
