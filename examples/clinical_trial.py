@@ -1,6 +1,7 @@
-"""A clinical trial: three treatments, answers after weeks, patients who never answer, and a power cut in the middle.
+"""A clinical trial: three treatments, answers after weeks, patients who never answer, and a restart in the middle.
 
-Every patient's score is protected: whatever this program prints or decides, nobody can tell a single score from it.
+Whatever this program prints or decides is private in every single score. A dropout counts as a score of 4, so the means
+that it estimates are nine parts of the true score and one part of 4.
 """
 
 import random
@@ -33,7 +34,7 @@ def main(journal: Path) -> None:
     for week in range(PATIENTS // 40):
         for patient in range(40):
             trial.assign(unit=f"patient {40 * week + patient}")
-        if week == 50:  # a power cut: the program starts again
+        if week == 50:  # the program ends and starts again
             trial.detach()
             trial = opened(journal)
         for assignment in trial.open_assignments():

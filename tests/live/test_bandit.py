@@ -2,19 +2,41 @@
 
 import copy
 import json
+import linecache
 import math
 import os
 import pickle
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live import Assignment
-from dpbandits.mechanisms import SecureNoise, SeededNoise
+from dpbandits.live import Assignment, Spent
+from dpbandits.live.blocks import Schedule
+from dpbandits.live.configuration import Terms
+from dpbandits.live.noise import LiveNoise
+from dpbandits.live.spent import spent_on
+from dpbandits.mechanisms import (
+    CARRIED,
+    GAUSSIAN,
+    LAPLACE,
+    SecureNoise,
+    SeededNoise,
+    normal,
+    release,
+    reserve,
+    uniform,
+)
+from dpbandits.policies import Block
+from dpbandits.privacy import DiscreteLaplaceEvent, Ledger, compose, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from serving import SharedNoise, step_by_step
@@ -26,6 +48,11 @@ POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)  # one block of five for ev
 
 def fresh(**options: Any) -> dpb.Bandit:
     return dpb.Bandit(POLICY, ["A", "B"], **options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TupleSettings(ExploreThenCommit):
+    pair: tuple[int, int] = (1, 2)
 
 
 def everything(bandit: dpb.Bandit) -> Any:
@@ -178,6 +205,13 @@ def test_an_assignment_outside_of_every_block_uses_up_nothing() -> None:
     assert len(filled) == bandit._learner.places.entered
 
 
+def test_a_name_is_the_same_however_it_is_encoded() -> None:
+    bandit = fresh()
+    arms = {bandit.assign(unit=name).arm for name in ("Jos\u00e9", "Jose\u0301", "Jos\u00e9")}
+    assert arms == {"A"}
+    assert bandit._learner.places.entered == 1
+
+
 def test_names_of_people_are_kept_nowhere() -> None:
     bandit, other = fresh(), fresh()
     bandit.assign(unit="Zebedee Q")
@@ -205,6 +239,26 @@ def test_nothing_enters_or_is_released_after_the_horizon() -> None:
     means = {e.arm: e.mean or 0.0 for e in bandit.estimates().values()}
     assert bandit.assign().arm == max(means, key=lambda arm: means[arm])  # it goes on from what was released
     assert bandit.guarantee.horizon == 40
+
+
+def test_the_horizon_counts_the_assignments_of_all_arms_together() -> None:
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60), 3)
+    step_by_step(bandit, lambda n, arm: 0.5, 300)
+    assert bandit._learner.places.entered == 60
+    assert bandit.exhausted
+
+
+def test_a_noise_source_has_its_limits() -> None:
+    """As many rewards as a sum can hold, and no noise that would not fit beside it."""
+    fine = SecureNoise(grid_bits=30)
+    bandit = dpb.Bandit(Phases(epsilon=1.0), 2, noise=fine)
+    assert bandit._learner.places.horizon == fine.capacity == 2**31
+    noisy = dpb.DPUCBInt(epsilon=1.0, delta=1e-6, v=1.5, series="constant", density=1e-6)
+    schedule = dpb.Bandit(noisy, 2, noise=fine, accept_delta=True)._learner.schedule
+    blocks = [schedule.block(number) for number in range(3000)]
+    scales = [block.scale for block in blocks if block is not None]
+    assert None in blocks
+    assert 0.99 * fine.largest_scale < max(scales) <= fine.largest_scale
 
 
 def test_a_block_that_was_handed_out_in_time_still_releases() -> None:
@@ -238,9 +292,9 @@ def test_the_grid_is_part_of_the_accounting() -> None:
     fine = dpb.Bandit(policy, 2, noise=SecureNoise(grid_bits=20))
     for bandit in (coarse, fine):
         assert bandit.guarantee.within(dpb.Budget(1.0, 1e-5))
-    params = [bandit._learner.params for bandit in (coarse, fine)]
-    assert params[0].times[0] >= params[1].times[0]
     assert coarse.guarantee != fine.guarantee
+    events = [DiscreteLaplaceEvent(block.scale, 1) for block in coarse._learner.terms.policy.blocks(2000)]
+    assert coarse.guarantee == compose(events, 1e-5, 2000)
 
 
 def test_spent_is_exact_without_delta() -> None:
@@ -253,6 +307,33 @@ def test_spent_is_exact_without_delta() -> None:
     losses = [math.fsum(row["epsilon"] for row in rows if row["arm"] == arm) for arm in (0, 1)]
     assert bandit.spent().epsilon == pytest.approx(max(losses), rel=1e-12)
     assert bandit.spent().epsilon <= bandit.guarantee.epsilon
+
+
+def test_spent_counts_contributions_and_delta() -> None:
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=1.0, delta=0.0, horizon=5000), 2, contributions=3)
+    for person in range(600):
+        bandit.close(bandit.assign(unit=person), 1.0)
+    epsilons = [row.content["epsilon"] for row in bandit.ledger if row.number and row.content["arm"] == 0]
+    other = [row.content["epsilon"] for row in bandit.ledger if row.number and row.content["arm"] == 1]
+    assert bandit.spent().epsilon == pytest.approx(3 * max(math.fsum(epsilons), math.fsum(other)), rel=1e-12)
+
+    # With delta: by zCDP at the delta of one reward where that is less, and never more than was promised.
+    blocks = [Block(1, n, 30.0) for n in range(1, 201)]
+    one_reward = dpb.Guarantee(5.0, 1e-8, theorem="any", certified=True)
+    person = dpb.Guarantee(10.0, 1e-6, theorem="any", certified=True)
+    terms = Terms(POLICY, one_reward, person)
+    expected = 2 * zcdp_epsilon(200 / 30**2 / 2, 1e-8)
+    assert expected < 2 * 200 / 30
+    assert spent_on(blocks, terms, contributions=2) == Spent(pytest.approx(expected), 1e-6, 10.0)  # type: ignore[arg-type]
+    assert spent_on(blocks[:3], terms, contributions=2).epsilon == pytest.approx(2 * 3 / 30)
+    assert spent_on(blocks * 100, terms, contributions=2).epsilon == 10.0
+
+
+def test_single_blocks_cost_the_worst_of_them() -> None:
+    bandit = dpb.Bandit(Phases(epsilon=0.5), 2)
+    step_by_step(bandit, lambda n, arm: float(arm), 500)
+    assert len(bandit.ledger) > 5
+    assert bandit.spent().epsilon == 0.5
 
 
 # ---- moving
@@ -318,6 +399,8 @@ def test_a_damaged_text_is_refused(damage: Callable[[str], Any], message: str) -
 
 def test_a_text_needs_its_policy_and_its_grid() -> None:
     text = fresh().to_json()
+    with pytest.raises(dpb.InvalidInput, match="Expected policy='x' to be the policy that the bandit was made with"):
+        dpb.Bandit.from_json(text, policy="x")  # type: ignore[arg-type]
     with pytest.raises(dpb.InvalidInput, match="Expected policy='explore-then-commit' to be one of ours"):
         dpb.Bandit.from_json(text)
     with pytest.raises(dpb.InvalidInput, match="to be the one that was written down"):
@@ -374,6 +457,14 @@ def test_unknown_arms_change_nothing(arm: Any) -> None:
         dpb.Bandit(POLICY, 2).update(True, 1.0)
 
 
+def test_names_may_come_from_numpy() -> None:
+    numbered = dpb.Bandit(POLICY, np.array([7, 9]))  # type: ignore[arg-type]
+    assert numbered.arms == (7, 9)
+    named = dpb.Bandit(POLICY, np.array(["A", "B"]))  # type: ignore[arg-type]
+    assert json.dumps(named.arms) == '["A", "B"]'
+    assert named.assign(unit=np.int64(7)).arm == named.assign(unit="7").arm  # type: ignore[arg-type]
+
+
 def test_updates_need_their_selection() -> None:
     bandit = fresh()
     with pytest.raises(dpb.InvalidInput, match="Expected arm='A' to be selected before its update"):
@@ -410,7 +501,7 @@ def test_closing_needs_an_open_assignment_of_this_bandit() -> None:
     assert everything(bandit) == before
 
 
-@pytest.mark.parametrize("unit", [True, 1.5, "", "x" * 10_001, b"bytes", ["p"]])
+@pytest.mark.parametrize("unit", [True, 1.5, "", "x" * 10_001, b"bytes", ["p"], pytest.param(10**5000, id="huge")])
 def test_bad_units_change_nothing(unit: Any) -> None:
     bandit = fresh()
     before = everything(bandit)
@@ -421,9 +512,10 @@ def test_bad_units_change_nothing(unit: Any) -> None:
 
 def test_several_contributions_need_names() -> None:
     bandit = fresh(contributions=2)
-    for step in (bandit.assign, bandit.select):
-        with pytest.raises(dpb.InvalidInput, match="Expected unit=None to be the name of a person"):
-            step()
+    with pytest.raises(dpb.InvalidInput, match="Expected unit=None to be the name of a person"):
+        bandit.assign()
+    with pytest.raises(dpb.InvalidInput, match=r"Expected contributions=2 to be 1 for select, .* use assign"):
+        bandit.select()
 
 
 @pytest.mark.parametrize(
@@ -435,6 +527,22 @@ def test_several_contributions_need_names() -> None:
         ({"policy": dpb.DPUCBInt}, "to be a policy"),
         ({"policy": dpb.DPUCBInt(epsilon=1, delta=1e-3, horizon=1000)}, r"Expected delta=0.001 in \[0, 0.0001\]"),
         ({"policy": dpb.DPUCBInt(epsilon=1, delta=1e-9)}, "Expected a horizon for delta=1e-09"),
+        (
+            {"policy": dpb.DPUCBInt(epsilon=1, delta=1.5e-4, horizon=1000), "contributions": 2},
+            r"Expected delta=0.000149 in \[0, 0.0001\]",
+        ),
+        (
+            {"policy": dpb.DPUCBInt(epsilon=1, delta=0, horizon=100, grid_bits=3)},
+            "Expected grid_bits=3 to be 12, that of the noise.",
+        ),
+        (
+            {"policy": dpb.DPUCBInt(epsilon=1, delta=0, horizon=1000, density=0.5)},
+            r"Expected density=0.5 to cost a reward at most Budget\(epsilon=1.0, delta=0.0\).",
+        ),
+        (
+            {"policy": TupleSettings(epsilon=1.0, plays=5)},
+            "Expected the settings of policy=explore-then-commit to be plain",
+        ),
         ({"policy": dpb.DPUCBInt(epsilon=0.01, delta=0, horizon=1000)}, "Expected horizon=1000 to be "),
         ({"policy": dpb.DPUCBInt(epsilon=1, delta=0, horizon=50), "horizon": 51}, "Expected horizon=51 in"),
         ({"horizon": 9}, "Expected horizon=9 to be "),
@@ -442,7 +550,11 @@ def test_several_contributions_need_names() -> None:
         ({"arms": 1}, r"Expected arms=1 in \[2, 1000000\]."),
         ({"arms": ["A"]}, "Expected number of arms=1 in"),
         ({"arms": []}, "Expected number of arms=0 in"),
-        ({"arms": "AB"}, "Expected arms='AB' to be a whole number"),
+        ({"arms": "AB"}, r"Expected arms='AB' to be a list of names or a whole number in \[2, 1000000\]."),
+        ({"arms": b"AB"}, "Expected arms=b'AB' to be a list of names"),
+        ({"arms": {"A", "B"}}, "to be a list of names"),
+        ({"arms": [10**5000, 1]}, "Expected arm=a number of thousands of digits to be a name"),
+        ({"arms": [*range(100_000), 0]}, "Expected different arms: 0 is there more than once."),
         ({"arms": ["A", "A", "B"]}, "Expected different arms: A is there more than once."),
         ({"arms": ["A", ""]}, "Expected arm='' to be a name"),
         ({"arms": ["A", None]}, "Expected arm=None to be a name"),
@@ -518,14 +630,15 @@ def test_a_bandit_cannot_be_copied_or_pickled() -> None:
             make(fresh())
 
 
-def test_a_forked_process_is_refused() -> None:
+@pytest.mark.parametrize("use", [dpb.Bandit.assign, dpb.Bandit.estimates, dpb.Bandit.detach])
+def test_a_forked_process_is_refused(use: Callable[[dpb.Bandit], Any]) -> None:
     bandit = fresh()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            bandit.assign()
-            os.write(writer, b"assigned")
+            use(bandit)
+            os.write(writer, b"used")
         except RuntimeError as refused:
             os.write(writer, str(refused).encode())
         finally:
@@ -533,6 +646,92 @@ def test_a_forked_process_is_refused() -> None:
     os.waitpid(child, 0)
     assert b"belongs to the process that made it" in os.read(reader, 1000)
     bandit.assign()
+
+
+def test_nothing_gets_into_the_middle_of_a_step() -> None:
+    """A signal handler runs in the thread of the step, and could see a release that is not on disk."""
+    noise = SharedNoise(1)
+    bandit = fresh(noise=noise)
+    refused = []
+    draw = noise.draw
+
+    def interrupted(scale: float, mechanism: int) -> int:
+        for use in (
+            bandit.assign,
+            bandit.estimates,
+            bandit.spent,
+            bandit.detach,
+            bandit.to_json,
+            lambda: bandit.ledger,
+        ):
+            with pytest.raises(RuntimeError, match="in the middle of a step"):
+                use()
+            refused.append(use)
+        return draw(scale, mechanism)
+
+    noise.draw = interrupted  # type: ignore[method-assign]
+    step_by_step(bandit, lambda n, arm: 1.0, 2 * PLAYS)
+    assert len(refused) == 12
+    assert len(bandit.ledger) == 3
+
+
+def test_an_interrupt_at_any_line_leaves_a_whole_bandit_or_none(tmp_path: Path) -> None:
+    """Ctrl-C at every line of every step: it goes on as if nothing was, or refuses, and its journal knows all."""
+    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60)
+    lines = 0
+    for kind, steps in (("assign", 12), ("close", 12), ("close", 13)):
+        at, is_hit = 0, True
+        while is_hit:
+            path = tmp_path / f"{kind} {steps} {at}"
+            bandit = dpb.Bandit(policy, ["A", "B"], journal=path)
+            waiting = [bandit.assign() for _ in range(8)]
+            for a in waiting[: steps - 8]:
+                bandit.close(a, 1.0)
+            is_hit = interrupted_at(at, bandit.assign if kind == "assign" else partial(bandit.close, waiting[-1], 1.0))
+            seen, state = "", ""
+            if not bandit._has_failed:
+                for a in bandit.open_assignments():
+                    bandit.close(a, 1.0)
+                seen, state = bandit.ledger.to_jsonl(), everything(bandit)
+            bandit.detach()
+            again = dpb.Bandit(policy, ["A", "B"], journal=path)
+            assert again.ledger.to_jsonl().startswith(seen)
+            assert state in ("", everything(again))
+            again.detach()
+            at += 1
+            lines += 1
+    assert lines > 300
+
+
+def interrupted_at(at: int, action: Callable[[], Any]) -> bool:
+    """Do it, with a KeyboardInterrupt at the line number `at` that it comes to; tell whether it came that far.
+
+    Lines are those of our code. When a `with` block is left, Python comes to its first line once more, but handles no
+    signal there.
+    """
+    passed = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal passed
+        if "dpbandits" not in frame.f_code.co_filename:
+            return None
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if event == "line" and not line.lstrip().startswith("with "):
+            passed += 1
+            if passed == at + 1:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
 
 
 def test_after_a_failed_step_nothing_is_seen_or_done() -> None:
@@ -573,3 +772,85 @@ def test_a_policy_that_releases_something_else_is_stopped() -> None:
 
     with pytest.raises(RuntimeError, match="did not make the release"):
         step_by_step(dpb.Bandit(Shy(epsilon=1.0, plays=PLAYS), 2), lambda n, arm: 1.0, 2 * PLAYS)
+
+
+def due_noise() -> LiveNoise:
+    noise = LiveNoise(SharedNoise(1), Ledger())
+    noise.due(1, 2.0, {"release": 1})
+    return noise
+
+
+@pytest.mark.parametrize(
+    ("arm", "scale", "mechanism"), [(0, 2.0, LAPLACE), (1, 2.5, LAPLACE), (1, 2.0, GAUSSIAN), (1, CARRIED, LAPLACE)]
+)
+def test_only_the_release_that_is_due_is_drawn(arm: int, scale: float, mechanism: int) -> None:
+    noise = due_noise()
+    with pytest.raises(RuntimeError, match="that is not in its blocks"):
+        release(noise, 5, scale, mechanism, arm)
+    assert len(noise._ledger) == 0
+
+
+def test_a_release_is_drawn_once_and_taken_once() -> None:
+    noise = due_noise()
+    value = release(noise, 5, 2.0, LAPLACE, 1)
+    with pytest.raises(RuntimeError, match="that is not in its blocks"):
+        release(noise, 5, 2.0, LAPLACE, 1)
+    assert noise.taken() == value == noise._ledger[0].content["value"]
+    with pytest.raises(RuntimeError, match="did not make the release"):
+        noise.taken()
+    for generic in (reserve, uniform, normal):
+        with pytest.raises(TypeError, match="LiveNoise"):
+            generic(*(noise, 2.0) if generic is reserve else (noise,))
+
+
+# ---- schedules
+
+
+def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
+    """An exception ends a generator for good; the schedule makes a new one."""
+    trouble = iter([False, False, True, False, False])
+
+    def blocks() -> Iterator[Block]:
+        for block in Phases(epsilon=1.0).blocks(1000):
+            if next(trouble, False):
+                raise KeyboardInterrupt
+            yield block
+
+    schedule = Schedule(blocks)
+    assert schedule.block(1) == Block(9, 24, 1.0)
+    with pytest.raises(KeyboardInterrupt):
+        schedule.block(2)
+    assert schedule.block(2) == Block(25, 56, 1.0)
+    assert schedule.beginning(3) == list(Phases(epsilon=1.0).blocks(60))
+    assert schedule.block(100) is None
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [Block(2, 5, 1.0)],
+        [Block(1, 5, 1.0), Block(7, 9, 1.0)],
+        [Block(1, 5, 1.0), Block(1, 5, 1.0)],
+        [Block(1, 5, 1.0), Block(6, 9, 1.0), Block(1, 12, 1.0)],
+        [Block(1, 5, 1.0), Block(1, 9, 1.0), Block(10, 12, 1.0)],
+        [Block(1, 5, 0.0)],
+        [Block(1, 5, float("nan"))],
+    ],
+)
+def test_blocks_that_do_not_fit_together_are_refused(blocks: list[Block]) -> None:
+    with pytest.raises(RuntimeError, match="does not fit those before"):
+        Schedule(lambda: iter(blocks)).block(len(blocks) - 1)
+
+
+def test_a_frozen_bonus_is_that_of_the_decision_after_the_release() -> None:
+    """Live, that is the next one to be handed out, whenever the answers come."""
+    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400, bonus="frozen")
+    bandit = dpb.Bandit(policy, 2, noise=SharedNoise(1))
+    waiting = [bandit.assign() for _ in range(100)]
+    for a in waiting[::2]:
+        bandit.close(a, 1.0)
+        if len(bandit.ledger) > 1:
+            break
+    content = bandit.ledger[1].content
+    bonus = math.sqrt(2 * math.log(101) / content["count"])
+    assert bandit._learner.state.means[0] == pytest.approx(content["value"] / content["count"] + bonus)

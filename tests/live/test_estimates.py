@@ -9,8 +9,8 @@ import pytest
 from scipy.optimize import minimize
 
 import dpbandits as dpb
-from dpbandits.live.blocks import Schedule
-from dpbandits.live.estimates import Estimator, Statistic, Weights, best_weights, lower_limit
+from dpbandits.live import Comparison, Estimate
+from dpbandits.live.estimates import Weights, best_weights, interval, lower_limit
 from dpbandits.policies import Block, Policy
 from explore_then_commit import ExploreThenCommit
 from interval_coverage import acceptance_region, coverage_matrix, simulated_estimates, simultaneous
@@ -100,15 +100,11 @@ CASES = {
 def test_an_interval_holds_the_mean_if_the_estimate_is_accepted(blocks: list[Block], mean: float) -> None:
     """The acceptance region is computed without the intervals, and says the same."""
     low, high = acceptance_region(blocks, mean, arms=3, gamma=0.05)
-    estimator = Estimator(Schedule(iter(blocks)))
     for k in range(1, len(blocks) + 1):
-        statistic = Statistic(estimator)
-        for _ in range(k):
-            statistic.add(0.0)
+        weights = best_weights(blocks[:k])
         for edge, outwards in ((low[k - 1], -1), (high[k - 1], 1)):
-            for step, expected in ((-1e-3, True), (1e-3, False)):
-                statistic._mean = float(edge) + outwards * step
-                least, largest = statistic.interval(0.05, 3, 0.0)
+            for step, expected in ((-1e-4, True), (1e-4, False)):
+                least, largest = interval(k, float(edge) + outwards * step, weights, 0.05, 3, 0.0)
                 assert (least <= mean <= largest) == expected
 
 
@@ -162,6 +158,22 @@ def test_an_arm_without_a_release_may_have_any_mean() -> None:
     assert (comparison.low, comparison.high, comparison.verdict) == (-6, 6, "undecided")
 
 
+def test_a_bandit_shows_the_interval_for_its_arms_and_its_grid() -> None:
+    """All arms share the error, and rewards may have been rounded by half a step of the grid."""
+    policy = dpb.DPUCBInt(epsilon=20.0, delta=0.0, horizon=3000)
+    bandit = dpb.Bandit(policy, 4, noise=SharedNoise(3, grid_bits=2))
+    WAYS["step"](bandit, lambda n, arm: (n % 5) / 4, 2000)
+    for estimate, statistic in zip(bandit.estimates(0.9).values(), bandit._learner.statistics, strict=True):
+        k, mean, weights = statistic.summary()
+        assert weights is not None
+        log_term = math.log(2 * 4 * k * (k + 1) / 0.1)
+        assert estimate.mean == mean == pytest.approx(float(weights.of_releases @ np.array(statistic._values)))
+        assert estimate.low == max(0.0, lower_limit(weights, mean, log_term) - 0.125)
+        assert estimate.high == min(1.0, 1 - lower_limit(weights, 1 - mean, log_term) + 0.125)
+    assert any(e.low > 0 for e in bandit.estimates(0.9).values())
+    assert any(e.high < 1 for e in bandit.estimates(0.9).values())
+
+
 def test_a_clear_difference_is_decided_and_said_in_words() -> None:
     bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=40.0, delta=0.0, horizon=3000), ["old", "new"], noise=SharedNoise(2))
     WAYS["late"](bandit, lambda n, arm: float(arm == "new"), 3000)
@@ -175,6 +187,15 @@ def test_a_clear_difference_is_decided_and_said_in_words() -> None:
 
 def alternating(bounds: tuple[float, float], person: int, arm: int) -> float:
     return bounds[person % 2]
+
+
+def test_numbers_are_shown_with_the_digits_that_tell_them_apart() -> None:
+    assert str(Estimate("A", 1e6 + 0.53, 1e6 + 0.5, 1e6 + 0.6, 9, 1)) == (
+        "A: 1000000.5300, between 1000000.5000 and 1000000.6000 (from 9 rewards)"
+    )
+    assert str(Estimate("A", 0.5, 0.0, 1.0, 9, 1)) == "A: 0.500, between 0.000 and 1.000 (from 9 rewards)"
+    assert str(Estimate("A", 5123.4, -2000.0, 70000.0, 9, 1)) == "A: 5123, between -2000 and 70000 (from 9 rewards)"
+    assert "0.9999999999999999" in str(Comparison("A", "B", -1.0, 1.0, 0.9999999999999999))
 
 
 def test_estimates_are_in_the_users_units() -> None:

@@ -1,6 +1,8 @@
 """A journal survives everything that can happen to a process, and refuses everything that can happen to a file."""
 
+import dataclasses
 import json
+import math
 import os
 import random
 import shutil
@@ -17,6 +19,7 @@ import pytest
 import dpbandits as dpb
 import working
 from dpbandits.live.journal import Journal
+from dpbandits.mechanisms import RecordingNoise
 from explore_then_commit import ExploreThenCommit
 from serving import WAYS, SharedNoise
 
@@ -85,26 +88,74 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
     opened(path).assign()  # and nothing was changed or left locked
 
 
-def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
-    """Steps that come out differently, or a guarantee that does: the version that began goes on, no other."""
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"assign": 1, "block": None},
+        {"assign": 1, "block": 1},
+        {"assign": 7, "block": 0},
+        {"close": 1, "reward": 0, "released": [1.0, 2.0]},
+        {"close": 1, "reward": 0},
+        {"close": 1, "reward": 0, "released": [1.0], "head": "0" * 64},
+        {"close": 99, "reward": 0},
+        {"unknown": 1},
+    ],
+    ids=str,
+)
+def test_steps_that_cannot_be_taken_again_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    """The checksums are right, so another version must have written it."""
     path = tmp_path / "journal"
     bandit = opened(path)
-    bandit.assign()
-    bandit.detach()
+    waiting = [bandit.assign() for _ in range(9)]
+    for a in waiting[2::2]:
+        bandit.close(a, 1.0)
+    bandit.detach()  # closing the first one would make a release
     journal = Journal(path)
-    journal.append({"assign": 0, "block": 0})  # it is B's turn
+    journal.append(change)
     journal.close()
-    with pytest.raises(dpb.JournalError, match="cannot be followed from record 2 on"):
+    with pytest.raises(dpb.JournalError, match="cannot be followed from record 14 on"):
         opened(path)
 
-    class Better(ExploreThenCommit):
-        def guarantee(self, horizon: float = 0) -> dpb.Guarantee:
-            return dpb.Guarantee(0.9, theorem="a better one", certified=True)
 
-    other = tmp_path / "other"
-    opened(other).detach()
-    with pytest.raises(dpb.JournalError, match=r"was begun with epsilon=1.0.* this version computes epsilon=0.9"):
-        dpb.Bandit(Better(epsilon=1.0, plays=5), ["A", "B"], journal=other)
+def test_rows_of_the_ledger_are_as_they_were_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that writes other rows cannot go on: what an auditor has kept would no longer fit."""
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    for _ in range(10):
+        bandit.close(bandit.assign(), 1.0)
+    bandit.detach()
+    row = RecordingNoise.row
+    monkeypatch.setattr(RecordingNoise, "row", lambda *args: {**row(*args), "more": 1})
+    with pytest.raises(dpb.JournalError, match="cannot be followed from record 18 on"):
+        opened(path)
+
+
+def test_a_bandit_goes_on_with_the_schedule_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machines round differently: nothing is calibrated again, and tiny differences of the guarantee are none."""
+    path = tmp_path / "journal"
+    policy = dpb.DPUCBInt(epsilon=9.0, delta=1e-6, horizon=500)
+    bandit = dpb.Bandit(policy, 2, journal=path)
+    WAYS["step"](bandit, lambda n, arm: 0.5, 50)
+    state = known(bandit)
+    bandit.detach()
+    original = dpb.DPUCBInt.guarantee
+
+    def on_another_machine(self: dpb.DPUCBInt, horizon: float = math.inf) -> dpb.Guarantee:
+        guarantee = original(self, horizon)
+        return dataclasses.replace(guarantee, epsilon=guarantee.epsilon * factor)
+
+    monkeypatch.setattr("dpbandits.policies.dp_ucb_int._interval_epsilon", None)
+    monkeypatch.setattr(dpb.DPUCBInt, "guarantee", on_another_machine)
+    factor = 1 + 1e-9
+    again = dpb.Bandit(policy, 2, journal=path)
+    assert known(again) == state
+    assert again.guarantee == bandit.guarantee
+    again.detach()
+    factor = 1.001
+    with pytest.raises(
+        dpb.JournalError, match=r"Expected epsilon=.*, as this version computes it for one reward, to be"
+    ):
+        dpb.Bandit(policy, 2, journal=path)
 
 
 def test_two_bandits_on_one_journal_are_refused(tmp_path: Path) -> None:
@@ -120,14 +171,89 @@ def test_two_bandits_on_one_journal_are_refused(tmp_path: Path) -> None:
     opened(path)
 
 
+def test_a_forked_child_does_not_keep_the_journal(tmp_path: Path) -> None:
+    bandit = opened(tmp_path / "journal")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(writer)
+        os.read(reader, 1)
+        os._exit(0)
+    bandit.detach()
+    again = opened(tmp_path / "journal")
+    again.assign()
+    os.close(writer)
+    os.waitpid(child, 0)
+    with pytest.raises(dpb.JournalError, match="is in use"):  # and takes nothing from its owner when it ends
+        opened(tmp_path / "journal")
+
+
+class Calls:
+    """What is done to which file, in order; `journal` and `mark` by name."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, longest_write: int = 10**9) -> None:
+        self.made: list[tuple[str, str]] = []
+        for name in ("write", "pwrite", "fsync", "ftruncate"):
+            monkeypatch.setattr(os, name, self._watched(name, getattr(os, name), longest_write))
+
+    def _watched(self, name: str, call: Any, longest_write: int) -> Any:
+        def watched(file: int, *rest: Any) -> Any:
+            target = Path(os.readlink(f"/proc/self/fd/{file}"))
+            self.made.append((name, "folder" if target.is_dir() else "mark" if target.suffix == ".mark" else "journal"))
+            if name == "write":
+                rest = (rest[0][:longest_write],)
+            return call(file, *rest)
+
+        return watched
+
+    def taken(self) -> list[tuple[str, str]]:
+        made, self.made = self.made, []
+        return made
+
+
+def test_records_are_on_disk_before_they_are_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill cannot show a missing fsync, so the calls themselves are looked at."""
+    calls = Calls(monkeypatch)
+    on_disk = [("write", "journal"), ("fsync", "journal"), ("pwrite", "mark")]
+    bandit = opened(tmp_path / "journal")
+    made = calls.taken()
+    assert made[-4:] == [*on_disk, ("fsync", "mark")]
+    assert ("fsync", "folder") in made
+    waiting = [bandit.assign() for _ in range(10)]
+    assert calls.taken() == on_disk * 10
+    for a in waiting[2::2]:
+        bandit.close(a, 1.0)
+    assert calls.taken() == on_disk * 4
+    bandit.close(waiting[0], 1.0)  # a release
+    assert calls.taken() == [*on_disk, ("fsync", "mark")]
+    bandit.detach()
+    opened(tmp_path / "journal")
+    # The last record may never have got to the disk: it is written again and forced there before it is confirmed.
+    assert calls.taken()[:5] == [("ftruncate", "journal"), *on_disk, ("fsync", "mark")]
+
+
+def test_a_record_is_written_in_as_many_pieces_as_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Calls(monkeypatch, longest_write=7)
+    bandit = opened(tmp_path / "journal")
+    bandit.close(bandit.assign(), 1.0)
+    state = known(bandit)
+    bandit.detach()
+    assert known(opened(tmp_path / "journal")) == state
+
+
 def test_a_journal_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: No such file or directory"):
         opened(tmp_path / "missing" / "journal")
     with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: Is a directory"):
         opened(tmp_path)
+    for device in ("/dev/null", "/dev/full"):
+        with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: it is no regular file"):
+            opened(Path(device))
+    with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: embedded null byte"):
+        opened(Path("a\0b"))
     other = tmp_path / "notes.txt"
     other.write_text("Buy milk.\n")
-    with pytest.raises(dpb.JournalError, match="has no high-water mark"):
+    with pytest.raises(dpb.JournalError, match=r"notes.txt is no journal"):
         opened(other)
     assert other.read_text() == "Buy milk.\n"
 
@@ -253,8 +379,10 @@ def test_a_full_disk_ends_the_bandit_and_the_journal_goes_on(tmp_path: Path, mon
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(dpb.JournalError, match="cannot be written: No space left on device"):
             bandit.assign()
+        with pytest.raises(dpb.JournalError, match="cannot be written: No space left on device"):
+            opened(tmp_path / "another")
     with pytest.raises(RuntimeError, match="open that anew"):
         bandit.assign()
     again = opened(path)

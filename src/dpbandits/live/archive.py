@@ -7,24 +7,27 @@ steps are taken again, with the released values that it holds; nothing is drawn.
 import hashlib
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 from dpbandits._progress import Progress
 from dpbandits.errors import InvalidInput, JournalError
-from dpbandits.live.configuration import Configuration
+from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
+from dpbandits.privacy import Ledger
 
 WARNING = "Holds secrets: rewards that are in no release yet. Resume it once: a second copy would draw its noise again."
 _SHOWN_EVERY = 1000  # records between two looks at the progress bar
+_SAME = 1e-6  # machines round differently; what changed with a version changes more
 
 
 # ---- records of steps
 
 
-def assigned(choice: Choice, unit: str | None, is_selection: bool) -> dict[str, Any]:
+def assignment_record(choice: Choice, unit: str | None, is_selection: bool) -> dict[str, Any]:
     """Return the record of an assignment."""
     record: dict[str, Any] = {"assign": choice.arm, "block": choice.block}
     if unit is not None:
@@ -34,44 +37,51 @@ def assigned(choice: Choice, unit: str | None, is_selection: bool) -> dict[str, 
     return record
 
 
-def closed(number: int, reward: Any, released: list[float]) -> dict[str, Any]:
+def closing_record(number: int, reward: Any, released: list[float], learner: Learner) -> dict[str, Any]:
     """Return the record of a closing; the reward is None if it enters nothing."""
     record: dict[str, Any] = {"close": number, "reward": reward}
     if released:
-        record["released"] = released
+        record |= {"released": released, "head": learner.ledger.head[1]}
     return record
 
 
 def take_again(learner: Learner, record: dict[str, Any]) -> bool:
     """Take the step of a record, and tell whether it came out as it was recorded."""
     if "assign" in record:
-        unit = record.get("unit")
-        choice = learner.choice(unit)
+        unit, choice = record.get("unit"), Choice(record["assign"], record["block"])
+        if not learner.allows(choice, unit):
+            return False
         learner.hand_out(choice, unit, record.get("selection", False))
-        return choice == (record["assign"], record["block"])
-    released: list[float] = record.get("released", [])
-    return learner.close(record["close"], record["reward"], stored=released) == released
+        return True
+    number, reward = record["close"], record["reward"]
+    released = learner.close(number, reward, stored=record.get("released", []))
+    return closing_record(number, reward, released, learner) == record
 
 
 # ---- journals
 
 
-def open_journal(path: str | os.PathLike[str], configuration: Configuration, learner: Learner) -> Journal:
-    """Return the journal at `path`, after bringing a fresh learner to where it ends; a new one is begun."""
+def open_journal(
+    path: str | os.PathLike[str], configuration: Configuration, source: SecureNoise
+) -> tuple[Journal, Learner]:
+    """Return the journal at `path` and the learner that it ends with; a new one is begun."""
+    is_new = not Path(path).exists()
+    fresh = Learner(configuration, Terms.computed(configuration), source) if is_new else None  # before a file is made
     journal = Journal(path)
     try:
-        if not journal.records:
-            journal.append(_snapshot(configuration, learner), durable_mark=True)
+        if journal.records:
+            learner = _resumed(journal, configuration, source)
         else:
-            _resume(journal, configuration, learner)
+            learner = fresh or Learner(configuration, Terms.computed(configuration), source)
+            journal.append(_snapshot(configuration, learner), durable_mark=True)
     except BaseException:
         journal.close()
         raise
     journal.records.clear()
-    return journal
+    return journal, learner
 
 
-def _resume(journal: Journal, configuration: Configuration, learner: Learner) -> None:
+def _resumed(journal: Journal, configuration: Configuration, source: SecureNoise) -> Learner:
     first, *steps = journal.records
     begun, given = first["configuration"], configuration.to_dict()
     for name in given:
@@ -79,9 +89,10 @@ def _resume(journal: Journal, configuration: Configuration, learner: Learner) ->
             raise JournalError(
                 f"The journal {journal.path} was begun with {name}={begun.get(name)!r}, not with {given[name]!r}."
             )
-    difference = _restored(learner, first)
-    if difference:
-        raise JournalError(f"The journal {journal.path} {difference}")
+    try:
+        learner = _restored(configuration, first["learner"], source)
+    except InvalidInput as problem:
+        raise JournalError(f"The journal {journal.path} cannot be gone on with. {problem}") from None
     with Progress(len(steps), "steps") as bar:
         bar.describe("resuming")
         for number, record in enumerate(steps, start=1):
@@ -96,6 +107,7 @@ def _resume(journal: Journal, configuration: Configuration, learner: Learner) ->
                 )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
+    return learner
 
 
 # ---- one text
@@ -121,11 +133,7 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Co
         raise InvalidInput(
             f"Expected noise with grid_bits={source.grid_bits} to be SecureNoise(grid_bits={configuration.grid_bits})."
         )
-    learner = Learner(configuration, source)
-    difference = _restored(learner, snapshot)
-    if difference:
-        raise InvalidInput(f"The text {difference}")
-    return configuration, learner
+    return configuration, _restored(configuration, snapshot["learner"], source)
 
 
 def _sealed(snapshot: dict[str, Any]) -> dict[str, Any]:
@@ -137,14 +145,14 @@ def _snapshot(configuration: Configuration, learner: Learner) -> dict[str, Any]:
     return {"configuration": configuration.to_dict(), "learner": learner.snapshot()}
 
 
-def _restored(learner: Learner, snapshot: dict[str, Any]) -> str:
-    """Put a snapshot into a fresh learner; return what is wrong if its guarantee is not the one computed now."""
-    expected = learner.ledger[0].content["guarantee"]
-    learner.restore(snapshot["learner"])
-    begun = learner.ledger[0].content["guarantee"]
-    if begun == expected:
-        return ""
-    return (
-        f"was begun with epsilon={begun['epsilon']}, delta={begun['delta']}, and this version computes "
-        f"epsilon={expected['epsilon']}, delta={expected['delta']}: go on with the version that began it."
-    )
+def _restored(configuration: Configuration, snapshot: dict[str, Any], source: SecureNoise) -> Learner:
+    """Return the learner of a snapshot, on the terms that are in its ledger."""
+    terms = Terms.from_dict(configuration, Ledger.from_jsonl(snapshot["ledger"])[0].content)
+    begun, now = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
+    if abs(now - begun) > _SAME * begun:
+        raise InvalidInput(
+            f"Expected epsilon={now}, as this version computes it for one reward, to be {begun} as in the beginning."
+        )
+    learner = Learner(configuration, terms, source)
+    learner.restore(snapshot)
+    return learner

@@ -8,15 +8,15 @@ Every choice is a function of releases, counts of assignments and the order of a
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
-from dpbandits.live.configuration import Configuration, arm_names, declared_horizon
-from dpbandits.live.estimates import Comparison, Estimate
+from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
+from dpbandits.live.estimates import Comparison, Estimate, interval
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
@@ -28,6 +28,7 @@ from dpbandits.policies import Policy
 from dpbandits.privacy import Guarantee, Ledger
 
 FORKED = "This bandit belongs to the process that made it: a copy would draw its noise again."
+BUSY = "This bandit is in the middle of a step: what it has released so far may not be on disk."
 ENDED = "This bandit was moved or has let go of its journal: it takes no more steps."
 FAILED = (
     "An earlier step failed halfway, and what it drew may have been seen: this bandit can be used no more. "
@@ -47,7 +48,7 @@ class Bandit:
     """A live learner: it assigns arms, takes in rewards, and reveals no more of a reward than its guarantee says.
 
     Args:
-        policy: what chooses; one whose blocks are fixed in advance. Its budget is that of one person.
+        policy: what chooses; one whose releases are fixed in advance. Its budget is that of one person.
         arms: the names of the arms, or how many there are.
         horizon: how many assignments enter at most, after which nothing more is released; by default what the policy
             was declared for, or any number.
@@ -88,21 +89,20 @@ class Bandit:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCBInt(epsilon=1, delta=1e-6).")
         source = live_source(noise)
-        contributions = validated_contributions(contributions)
-        policy.live(contributions, source.grid_bits)  # refuses a policy that cannot run live
         configuration = Configuration(
             policy=policy,
             arms=arm_names(arms),
             horizon=declared_horizon(policy, horizon),
             rewards=RewardScale(reward_bounds, out_of_bounds, default_reward),
-            contributions=contributions,
+            contributions=validated_contributions(contributions),
             accept_delta=_validate.flag(accept_delta=accept_delta),
             grid_bits=source.grid_bits,
         )
-        configuration.check_delta()
-        learner = Learner(configuration, source)
-        kept = None if journal is None else archive.open_journal(journal, configuration, learner)
-        self._start(configuration, learner, kept)
+        if journal is None:
+            self._start(configuration, Learner(configuration, Terms.computed(configuration), source))
+        else:
+            kept, learner = archive.open_journal(journal, configuration, source)
+            self._start(configuration, learner, kept)
 
     def _start(self, configuration: Configuration, learner: Learner, journal: Journal | None = None) -> None:
         self._configuration = configuration
@@ -121,33 +121,42 @@ class Bandit:
         A person with a name enters at most `contributions` times. Later they get their latest arm again, which enters
         nothing.
         """
-        with self._step():
-            return self._assignment(self._assign(self._learner.units.hashed(unit)))
+        with self._alone():
+            units = self._step().units
+            return self._assignment(self._assign(units.hashed(unit)))
 
     def close(self, assignment: Assignment | str, reward: float | None = None) -> None:
         """Take in the reward of an assignment; None if no answer came, which counts as the default reward.
 
         Every assignment is closed once. The last one of a block makes it release.
         """
-        with self._step():
+        with self._alone():
+            self._step()
             self._close(self._awaited_number(assignment), reward)
 
     def select(self) -> str | int:
         """Return the arm to play now. The answer stays the same until `update` brings its reward."""
-        with self._step():
-            number = self._learner.selection
+        with self._alone():
+            learner = self._step()
+            number = learner.selection
             if number is None:
-                number = self._assign(self._learner.units.hashed(None), is_selection=True)
-            return self.arms[self._learner.awaited[number].arm]
+                if learner.units.contributions > 1:
+                    raise InvalidInput(
+                        f"Expected contributions={learner.units.contributions} to be 1 for select, "
+                        "which knows no names: use assign(unit=...)."
+                    )
+                number = self._assign(None, is_selection=True)
+            return self.arms[learner.awaited[number].arm]
 
     def update(self, arm: str | int, reward: float | None = None) -> None:
         """Take in the reward of the arm that `select` returned."""
-        with self._step():
-            number = self._learner.selection
+        with self._alone():
+            learner = self._step()
+            number = learner.selection
             played = self._arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
-            selected = self._learner.awaited[number].arm
+            selected = learner.awaited[number].arm
             if played != selected:
                 raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected]!r}, which was selected.")
             self._close(number, reward)
@@ -167,31 +176,31 @@ class Bandit:
     @property
     def guarantee(self) -> Guarantee:
         """What is proved of the whole sequence of choices and releases, fixed before the first of them."""
-        return self._configuration.guarantee
+        return self._learner.terms.person
 
     def spent(self) -> Spent:
         """Return the largest loss of any one reward so far."""
-        with self._reading() as learner:
+        with self._alone():
+            learner = self._read()
             blocks = learner.schedule.beginning(max(learner.places.released))
-        one_reward = self._configuration.reward_guarantee
-        return spent_on(blocks, one_reward, self.guarantee, self._configuration.contributions)
+            return spent_on(blocks, learner.terms, self._configuration.contributions)
 
     @property
     def ledger(self) -> Ledger:
         """A copy of the ledger: row 0 is the configuration, then one row per release."""
-        with self._reading() as learner:
-            return learner.ledger.copy()
+        with self._alone():
+            return self._read().ledger.copy()
 
     @property
     def exhausted(self) -> bool:
         """Whether no release will come any more. Assignments go on from what was released, which costs nothing."""
-        with self._reading() as learner:
-            return learner.places.exhausted
+        with self._alone():
+            return self._read().places.exhausted
 
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that await their reward, oldest first."""
-        with self._reading() as learner:
-            return [self._assignment(number) for number in learner.awaited]
+        with self._alone():
+            return [self._assignment(number) for number in self._read().awaited]
 
     def estimates(self, confidence: float = 0.95) -> dict[str | int, Estimate]:
         """Return the mean of every arm with an interval, from releases alone.
@@ -200,26 +209,29 @@ class Bandit:
         arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
         reward like any other, the default one.
         """
-        gamma = 1 - _validate.real("(0, 1)", confidence=confidence)
-        to_units = self._configuration.rewards.from_unit
-        estimates = {}
-        with self._reading() as learner:
-            for arm, statistic in zip(self.arms, learner.statistics, strict=True):
-                low, high = statistic.interval(gamma, len(self.arms), learner.source.rounding)
-                mean = to_units(statistic.mean) if statistic.releases else None
-                rewards = learner.schedule.count(statistic.releases)
-                estimates[arm] = Estimate(arm, mean, to_units(low), to_units(high), rewards, statistic.releases)
-        return estimates
+        confidence = _validate.real("(0, 1)", confidence=confidence)
+        return {arm: self._estimate(number, confidence) for number, arm in enumerate(self.arms)}
 
     def compare(self, a: str | int, b: str | int, confidence: float = 0.95) -> Comparison:
         """Tell whether arm b is better than arm a: right whenever the intervals of `estimates` are."""
-        first, second = self.arms[self._arm_number(a)], self.arms[self._arm_number(b)]
-        if first == second:
+        confidence = _validate.real("(0, 1)", confidence=confidence)
+        numbers = self._arm_number(a), self._arm_number(b)
+        if numbers[0] == numbers[1]:
             raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
-        estimates = self.estimates(confidence)
-        low = estimates[second].low - estimates[first].high
-        high = estimates[second].high - estimates[first].low
-        return Comparison(first, second, low, high, confidence)
+        first, second = (self._estimate(number, confidence) for number in numbers)
+        return Comparison(first.arm, second.arm, second.low - first.high, second.high - first.low, confidence)
+
+    def _estimate(self, number: int, confidence: float) -> Estimate:
+        gamma = 1 - confidence
+        with self._alone():
+            learner = self._read()
+            releases, mean, weights = learner.statistics[number].summary()
+            rewards = learner.schedule.count(releases)
+        # The rest takes a while, and others may go on meanwhile.
+        to_units = self._configuration.rewards.from_unit
+        low, high = interval(releases, mean, weights, gamma, len(self.arms), learner.source.rounding)
+        shown = to_units(mean) if releases else None
+        return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, releases)
 
     # ---- moving and ending
 
@@ -229,7 +241,8 @@ class Bandit:
         The text holds secrets (rewards that are in no release yet), and may be resumed once only: a second copy would
         draw its noise again.
         """
-        with self._step():
+        with self._alone():
+            self._step()
             if self._journal is not None:
                 raise InvalidInput(
                     f"Expected a bandit without a journal: to move this one, detach it and move {self._journal.path} "
@@ -254,7 +267,7 @@ class Bandit:
 
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open."""
-        with self._lock:
+        with self._alone():
             self._has_ended = True
             if self._journal is not None:
                 self._journal.close()
@@ -272,7 +285,7 @@ class Bandit:
         choice = self._learner.choice(unit)
         with self._point_of_no_return():
             number = self._learner.hand_out(choice, unit, is_selection)
-            self._record(archive.assigned(choice, unit, is_selection))
+            self._record(archive.assignment_record(choice, unit, is_selection))
         return number
 
     def _close(self, number: int, reward: float | None) -> None:
@@ -281,29 +294,36 @@ class Bandit:
         encoded = self._learner.source.encode(value) if enters else None
         with self._point_of_no_return():
             released = self._learner.close(number, encoded)
-            self._record(archive.closed(number, encoded, released), is_release=bool(released))
+            record = archive.closing_record(number, encoded, released, self._learner)
+            self._record(record, is_release=bool(released))
 
     def _record(self, record: dict[str, Any], is_release: bool = False) -> None:
         if self._journal is not None:
             self._journal.append(record, durable_mark=is_release)
 
-    @contextmanager
-    def _step(self) -> Iterator[None]:
-        """One step at a time, by the one process whose bandit this is."""
+    def _alone(self) -> AbstractContextManager[bool]:
+        """Return the lock: one process, one thread, and in that thread one step at a time.
+
+        A signal handler or a finalizer that runs in the middle of a step is refused. (The lock is left by C code, which
+        no interrupt can keep from leaving it.)
+        """
         if os.getpid() != self._process:
             raise RuntimeError(FORKED)
-        with self._reading():
-            if self._has_ended:
-                raise RuntimeError(ENDED)
-            yield
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            raise RuntimeError(BUSY)
+        return self._lock
 
-    @contextmanager
-    def _reading(self) -> Iterator[Learner]:
-        with self._lock:
-            # What was released in a step that failed may not be on disk: it would be drawn again, so nobody sees it.
-            if self._has_failed:
-                raise RuntimeError(FAILED)
-            yield self._learner
+    def _read(self) -> Learner:
+        # What was released in a step that failed may not be on disk: it would be drawn again, so nobody sees it.
+        if self._has_failed:
+            raise RuntimeError(FAILED)
+        return self._learner
+
+    def _step(self) -> Learner:
+        learner = self._read()
+        if self._has_ended:
+            raise RuntimeError(ENDED)
+        return learner
 
     @contextmanager
     def _point_of_no_return(self) -> Iterator[None]:

@@ -5,8 +5,9 @@ on assignments, never on answers. A block is full when all its places are handed
 assignments are closed. The blocks of an arm fill in order and release in order; any number of them may be waiting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from dpbandits.policies import Block
@@ -23,20 +24,40 @@ class Flight:
 
 
 class Schedule:
-    """The blocks of one arm, the same for all arms, made as far as they are needed."""
+    """The blocks of one arm, the same for all arms, made as far as they are needed.
 
-    def __init__(self, blocks: Iterator[Block]) -> None:
+    Args:
+        blocks: makes an iterator over all of them.
+    """
+
+    def __init__(self, blocks: Callable[[], Iterator[Block]]) -> None:
         self._blocks = blocks
+        self._rest: Iterator[Block] | None = None
         self._made: list[Block] = []
 
     def block(self, number: int) -> Block | None:
         """Return block number 0, 1, ...; None after the end of the schedule."""
         while number >= len(self._made):
-            block = next(self._blocks, None)
-            if block is None:
+            try:
+                if self._rest is None:
+                    self._rest = islice(self._blocks(), len(self._made), None)
+                self._made.append(self._checked(next(self._rest)))
+            except StopIteration:
                 return None
-            self._made.append(block)
+            except BaseException:
+                self._rest = None  # an interrupted iterator has ended: begin again where the made ones end
+                raise
         return self._made[number]
+
+    def _checked(self, block: Block) -> Block:
+        """Refuse blocks that do not follow each other, or that mix sums of all rewards with sums of single blocks."""
+        last = self._made[-1].last if self._made else 0
+        is_cumulative = len(self._made) < 2 or self._made[-1].first == 1
+        is_single = len(self._made) < 2 or self._made[-1].first > 1
+        follows = (block.first == 1 and is_cumulative) or (block.first == last + 1 and is_single)
+        if not follows or block.last <= last or not block.scale > 0:
+            raise RuntimeError(f"A policy has {block} as block {len(self._made)}, which does not fit those before.")
+        return block
 
     def count(self, number: int) -> int:
         """Return how many rewards the first blocks hold together, so many of them; they exist."""
@@ -91,8 +112,8 @@ class Places:
         """Tell whether the arm's next block to release is full and answered."""
         return self.is_waiting(arm) and self.flights[arm, self.released[arm]].unanswered == 0
 
-    def landing(self, arm: int) -> tuple[Block, Flight]:
-        """Count the arm's next block as released, forget its sum here, and return both."""
+    def land(self, arm: int) -> tuple[Block, Flight]:
+        """Count the arm's next block as released and return it with its sum, which is forgotten here."""
         number = self.released[arm]
         block = self.schedule.block(number)
         assert block is not None
@@ -100,7 +121,7 @@ class Places:
         return block, self.flights.pop((arm, number))
 
     @property
-    def is_open(self) -> bool:
+    def all_released(self) -> bool:
         """Whether every arm has had a release."""
         return all(self.released)
 

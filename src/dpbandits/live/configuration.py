@@ -1,10 +1,17 @@
-"""Configuration: what a live bandit is, from its first assignment to its last. Nothing of it changes."""
+"""Configuration: what a live bandit is, from its first assignment to its last. Nothing of it changes.
+
+A Configuration is what the user asked for, Terms are what follows from it for privacy. Terms are computed once, when a
+bandit begins, and written down: the same numbers are used wherever it goes on, on whatever machine.
+"""
 
 import math
+import numbers
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
@@ -12,14 +19,16 @@ from dpbandits.live.rewards import RewardScale
 from dpbandits.policies import POLICIES, Policy
 from dpbandits.policies.base import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
+from dpbandits.privacy.ledger import canonical_json
 
 FORMAT = 1
 _LONGEST_NAME = 200
+_LARGEST_NAME = 2**63
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """Everything that was decided before the first assignment, checked, and the guarantee that follows from it."""
+    """Everything that was decided before the first assignment, checked."""
 
     policy: Policy
     arms: tuple[str | int, ...]
@@ -34,6 +43,8 @@ class Configuration:
         """Return what `to_dict` wrote down; a policy that is not one of ours must be given, and be the same."""
         if plain["format"] != FORMAT:
             raise InvalidInput(f"Expected format={plain['format']} to be {FORMAT}, which this version reads.")
+        if policy is not None and not isinstance(policy, Policy):
+            raise InvalidInput(f"Expected policy={policy!r} to be the policy that the bandit was made with.")
         configuration = cls(
             policy=policy_from(plain["policy"]) if policy is None else policy,
             arms=tuple(plain["arms"]),
@@ -47,44 +58,11 @@ class Configuration:
             raise InvalidInput(f"Expected policy={policy!r} to be the one that was written down: {plain['policy']}.")
         return configuration
 
-    @cached_property
-    def live_policy(self) -> Policy:
-        """The policy with the budget of one reward, for the grid of the noise."""
-        return self.policy.live(self.contributions, self.grid_bits)
-
-    @cached_property
-    def reward_guarantee(self) -> Guarantee:
-        """What is proved for one reward."""
-        guarantee = self.live_policy.guarantee(self.horizon)
-        if guarantee is None or not guarantee.certified:
-            raise InvalidInput(f"Expected policy={self.policy.name} to have a proved guarantee.")
-        return guarantee
-
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """What is proved for one person with their `contributions` rewards."""
-        return group_guarantee(self.reward_guarantee, self.contributions)
-
-    def check_delta(self) -> None:
-        """Refuse a delta that could give up single people, unless told otherwise."""
-        delta = self.guarantee.delta
-        if delta <= 0.1 / self.horizon or self.accept_delta:
-            return
-        if math.isinf(self.horizon):
-            raise InvalidInput(
-                f"Expected a horizon for delta={delta:.3g}, which must be at most 1/(10 horizon): "
-                "declare one, or pass accept_delta=True."
-            )
-        raise InvalidInput(
-            f"Expected delta={delta:.3g} in [0, {0.1 / self.horizon:.3g}], which is 1/(10 horizon): "
-            "more could give up single people. Pass accept_delta=True to allow it."
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {
             "format": FORMAT,
-            "policy": {"name": self.policy.name, **_settings(self.policy)},
+            "policy": {"name": self.policy.name, **settings_of(self.policy)},
             "arms": list(self.arms),
             "horizon": None if math.isinf(self.horizon) else self.horizon,
             "reward_bounds": list(self.rewards.bounds),
@@ -96,20 +74,88 @@ class Configuration:
         }
 
 
+@dataclass(frozen=True)
+class Terms:
+    """The policy that runs, with the budget of one reward on the grid of the noise, and what is proved of it."""
+
+    policy: Policy
+    one_reward: Guarantee
+    person: Guarantee  # with their `contributions` rewards
+
+    @classmethod
+    def computed(cls, configuration: Configuration) -> "Terms":
+        """Return the terms of a bandit that begins; a delta that could give up single people is refused."""
+        policy = configuration.policy.live(configuration.contributions, configuration.grid_bits)
+        one_reward = policy.guarantee(configuration.horizon)
+        if one_reward is None or not one_reward.certified:
+            raise InvalidInput(f"Expected policy={policy.name} to have a proved guarantee.")
+        terms = cls(policy, one_reward, group_guarantee(one_reward, configuration.contributions))
+        if not configuration.accept_delta:
+            _check_delta(terms.person.delta, configuration.horizon)
+        return terms
+
+    @classmethod
+    def from_dict(cls, configuration: Configuration, plain: dict[str, Any]) -> "Terms":
+        """Return the terms that a bandit began with."""
+        policy = type(configuration.policy)(**plain["live_policy"])
+        one_reward = Guarantee.from_dict(plain["reward_guarantee"])
+        return cls(policy, one_reward, Guarantee.from_dict(plain["guarantee"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a form that JSON can hold."""
+        return {
+            "live_policy": settings_of(self.policy),
+            "reward_guarantee": self.one_reward.to_dict(),
+            "guarantee": self.person.to_dict(),
+        }
+
+    def computed_epsilon(self, horizon: float) -> float:
+        """Return what this machine and version say about one reward."""
+        guarantee = self.policy.guarantee(horizon)
+        return math.inf if guarantee is None else guarantee.epsilon
+
+
+def _check_delta(delta: float, horizon: float) -> None:
+    if delta <= 0.1 / horizon:
+        return
+    if math.isinf(horizon):
+        raise InvalidInput(
+            f"Expected a horizon for delta={delta:.3g}, which must be at most 1/(10 horizon): "
+            "declare one, or pass accept_delta=True."
+        )
+    raise InvalidInput(
+        f"Expected delta={delta:.3g} in [0, {0.1 / horizon:.3g}], which is 1/(10 horizon): "
+        "more could give up single people. Pass accept_delta=True to allow it."
+    )
+
+
 def arm_names(arms: int | Sequence[str | int]) -> tuple[str | int, ...]:
     """Return the names of the arms: those given, or 0, 1, ... for a number of arms."""
-    if isinstance(arms, str) or not isinstance(arms, Sequence):
+    if isinstance(arms, numbers.Real):
         return tuple(range(_validate.integer(f"[2, {MAX_ARMS}]", arms=arms)))
-    for arm in arms:
-        if isinstance(arm, bool) or not isinstance(arm, str | int) or not 0 < len(str(arm)) <= _LONGEST_NAME:
-            raise InvalidInput(
-                f"Expected arm={arm!r} to be a name of 1 to {_LONGEST_NAME} characters or a whole number."
-            )
-    _validate.integer(f"[2, {MAX_ARMS}]", **{"number of arms": len(arms)})
-    doubled = sorted({str(arm) for arm in arms if list(arms).count(arm) > 1}) if len(set(arms)) < len(arms) else []
+    if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
+        raise InvalidInput(f"Expected arms={arms!r} to be a list of names or a whole number in [2, {MAX_ARMS}].")
+    names = tuple(_arm_name(arm) for arm in arms)
+    _validate.integer(f"[2, {MAX_ARMS}]", **{"number of arms": len(names)})
+    doubled = [str(arm) for arm, times in Counter(names).items() if times > 1]
     if doubled:
-        raise InvalidInput(f"Expected different arms: {', '.join(doubled)} is there more than once.")
-    return tuple(arms)
+        raise InvalidInput(f"Expected different arms: {', '.join(doubled[:5])} is there more than once.")
+    return names
+
+
+def _arm_name(arm: object) -> str | int:
+    if isinstance(arm, numbers.Integral) and not isinstance(arm, bool) and abs(int(arm)) < _LARGEST_NAME:
+        return int(arm)  # a plain one, also for a NumPy integer
+    if isinstance(arm, str) and 0 < len(arm) <= _LONGEST_NAME:
+        return str(arm)
+    raise InvalidInput(f"Expected arm={_shown(arm)} to be a name of 1 to {_LONGEST_NAME} characters or a whole number.")
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python refuses to print integers of thousands of digits
+        return "a number of thousands of digits"
 
 
 def declared_horizon(policy: Policy, horizon: float | None) -> float:
@@ -127,5 +173,13 @@ def policy_from(settings: dict[str, Any]) -> Policy:
     return POLICIES[name](**{key: value for key, value in settings.items() if key != "name"})
 
 
-def _settings(policy: Policy) -> dict[str, Any]:
-    return asdict(policy)  # type: ignore[call-overload, no-any-return]
+def settings_of(policy: Policy) -> dict[str, Any]:
+    """Return the settings of a policy, which must be plain to be written down."""
+    settings: dict[str, Any] = asdict(policy)  # type: ignore[call-overload]
+    try:
+        canonical_json(settings)
+    except InvalidInput as problem:
+        raise InvalidInput(
+            f"Expected the settings of policy={policy.name} to be plain, to be written down. {problem}"
+        ) from None
+    return settings

@@ -108,23 +108,28 @@ class Statistic:
             self._mean = self._combined()
         return self._mean
 
+    def summary(self) -> tuple[int, float, Weights | None]:
+        """Return what an interval is made of: the number of releases, the estimate, and its weights if there is one."""
+        return self.releases, self.mean, self._estimator.weights(self.releases) if self.releases else None
+
     def _combined(self) -> float:
         weights = self._estimator.weights(self.releases).of_releases
         return float(np.dot(weights, self._values))
 
-    def interval(self, gamma: float, arms: int, rounding: float) -> tuple[float, float]:
-        """Return bounds on the mean that fail, at any release of any of so many arms, with probability `gamma`.
 
-        `rounding` is the most by which a reward was changed on its way into the sums.
-        """
-        k = self.releases
-        if k == 0:
-            return 0.0, 1.0
-        weights = self._estimator.weights(k)
-        log_term = math.log(2 * arms * k * (k + 1) / gamma)
-        low = lower_limit(weights, self.mean, log_term) - rounding
-        high = 1 - lower_limit(weights, 1 - self.mean, log_term) + rounding
-        return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)
+def interval(
+    releases: int, estimate: float, weights: Weights | None, gamma: float, arms: int, rounding: float
+) -> tuple[float, float]:
+    """Return bounds on the mean that fail, at any release of any of so many arms, with probability `gamma`.
+
+    `rounding` is the most by which a reward was changed on its way into the sums.
+    """
+    if weights is None:
+        return 0.0, 1.0
+    log_term = math.log(2 * arms * releases * (releases + 1) / gamma)
+    low = lower_limit(weights, estimate, log_term) - rounding
+    high = 1 - lower_limit(weights, 1 - estimate, log_term) + rounding
+    return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)
 
 
 def lower_limit(weights: Weights, estimate: float, log_term: float) -> float:
@@ -151,6 +156,13 @@ def lower_limit(weights: Weights, estimate: float, log_term: float) -> float:
     return float(limit(best.x))
 
 
+def _rounded(*values: float) -> list[str]:
+    """Return values with as many digits as tell them apart: about three of their range."""
+    width = max(values) - min(values)
+    decimals = min(max(3 - math.ceil(math.log10(width)), 0), 12) if width > 0 else 3
+    return [f"{value:.{decimals}f}" for value in values]
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What the releases of one arm say about its mean reward, in the user's units."""
@@ -165,7 +177,8 @@ class Estimate:
     def __str__(self) -> str:
         if self.mean is None:
             return f"{self.arm}: nothing released yet"
-        return f"{self.arm}: {self.mean:.4g}, between {self.low:.4g} and {self.high:.4g} (from {self.rewards} rewards)"
+        mean, low, high = _rounded(self.mean, self.low, self.high)
+        return f"{self.arm}: {mean}, between {low} and {high} (from {self.rewards} rewards)"
 
 
 @dataclass(frozen=True)
@@ -184,7 +197,8 @@ class Comparison:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
 
     def __str__(self) -> str:
-        span = f"the difference is between {self.low:.4g} and {self.high:.4g} with confidence {self.confidence:g}"
+        low, high = _rounded(self.low, self.high)
+        span = f"the difference is between {low} and {high} with confidence {self.confidence}"
         if self.verdict == "undecided":
             return f"whether {self.b} is better than {self.a} is undecided: {span}"
         return f"{self.b} is {self.verdict} than {self.a}: {span}"

@@ -1,7 +1,8 @@
 """Journal: an append-only file of records that survives being killed at any moment.
 
-A record is one line, a checksum and JSON. The checksum covers the record and the checksum before it, so records can
-be neither changed, removed nor moved unnoticed. An appended record is on disk (fsync) before `append` returns.
+A record is one line, a checksum and JSON. The checksum covers the record and the checksum before it, so it shows when
+records were changed, removed or moved by accident (whoever can write the file can compute checksums too). An appended
+record is on disk (fsync) before `append` returns.
 
 Beside the journal lies its high-water mark, PATH.mark: the number and checksum of the last record that was
 acknowledged. It tells two things apart that look alike. A last record that was never acknowledged and is damaged was
@@ -16,9 +17,15 @@ import hashlib
 import json
 import os
 import re
+import stat
 import weakref
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 from dpbandits.errors import JournalError
 
@@ -34,19 +41,21 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._file = _opened(self.path)
-        self._mark = -1  # not a file yet
-        self._finalizer = weakref.finalize(self, _closed, [self._file])
+        files = [self._file]
+        self._finalizer = weakref.finalize(self, _close_files, files)
+        _OPEN.add(self)
         try:
             _lock(self._file, self.path)
-            self.records, self._checksum, end = self._read()
-            os.ftruncate(self._file, end)
-            os.lseek(self._file, end, os.SEEK_SET)
-            self._mark = _opened(self._mark_path)
-            self._finalizer.detach()
-            self._finalizer = weakref.finalize(self, _closed, [self._file, self._mark])
+            self.records, self._checksum, lines = self._read()
             self._count = len(self.records)
+            self._settle(lines)
+            self._mark = _opened(self._mark_path)
+            files.append(self._mark)
             self._confirm(durable=True)
             _sync_folder(self.path)
+        except OSError as problem:
+            self.close()
+            raise JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.") from None
         except BaseException:
             self.close()
             raise
@@ -54,10 +63,13 @@ class Journal:
     def append(self, record: dict[str, Any], *, durable_mark: bool = False) -> None:
         """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew."""
         line, self._checksum = _line(self._checksum, record)
-        _write(self._file, line)
-        os.fsync(self._file)
-        self._count += 1
-        self._confirm(durable=durable_mark)
+        try:
+            _write(self._file, line)
+            os.fsync(self._file)
+            self._count += 1
+            self._confirm(durable=durable_mark)
+        except OSError as problem:
+            raise JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.") from None
 
     def close(self) -> None:
         """Let go of the file, so that another process may open it."""
@@ -67,16 +79,31 @@ class Journal:
     def _mark_path(self) -> Path:
         return self.path.with_name(self.path.name + ".mark")
 
+    def _settle(self, lines: list[bytes]) -> None:
+        """Cut off what was torn, and force the rest to disk before it is confirmed.
+
+        The last record may have been written by a process that died before, or failed in, its fsync. It is written
+        again, since a disk that failed once does not try again by itself.
+        """
+        end = sum(map(len, lines))
+        os.ftruncate(self._file, end)
+        if lines:
+            os.lseek(self._file, end - len(lines[-1]), os.SEEK_SET)
+            _write(self._file, lines[-1])
+        os.fsync(self._file)
+
     def _confirm(self, *, durable: bool) -> None:
         os.pwrite(self._mark, f"{self._count - 1:<{_MARK_WIDTH}} {self._checksum}\n".encode("ascii"), 0)
         if durable:
             os.fsync(self._mark)
 
-    def _read(self) -> tuple[list[dict[str, Any]], str, int]:
-        """Return the records, the last checksum, and where the next record goes."""
+    def _read(self) -> tuple[list[dict[str, Any]], str, list[bytes]]:
+        """Return the records, the last checksum, and the lines that hold them."""
         confirmed = self._read_mark()
         with open(self._file, "rb", closefd=False) as file:
             lines = file.readlines()
+        if lines and _parsed(_START, lines[0])[0] is None and confirmed is None:
+            raise JournalError(f"The file {self.path} is no journal.")
         if confirmed is None and lines:
             raise JournalError(
                 f"The journal {self.path} has no high-water mark {self._mark_path.name} beside it, "
@@ -84,7 +111,7 @@ class Journal:
             )
         number, expected = confirmed or (-1, _START)
         records: list[dict[str, Any]] = []
-        checksum, end = _START, 0
+        checksum = _START
         if number == -1 and expected != _START:
             raise JournalError(f"The high-water mark {self._mark_path} is damaged.")
         for line in lines:
@@ -98,13 +125,12 @@ class Journal:
             if len(records) == number and checksum != expected:
                 raise JournalError(f"The journal {self.path} is not the one that its high-water mark belongs to.")
             records.append(record)
-            end += len(line)
         if len(records) <= number:
             raise JournalError(
                 f"The journal {self.path} ends after {len(records)} records and {number + 1} were acknowledged: "
                 "it is an old copy, and going on from it would draw its noise again."
             )
-        return records, checksum, end
+        return records, checksum, lines[: len(records)]
 
     def _read_mark(self) -> tuple[int, str] | None:
         try:
@@ -141,16 +167,19 @@ def _chained(checksum: str, text: bytes) -> str:
 
 def _opened(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)  # it holds rewards: for the owner alone
-    except OSError as problem:
-        raise JournalError(f"{path} cannot be opened as a journal: {problem.strerror}.") from None
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)  # it holds rewards: for the owner alone
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise JournalError(f"{path} cannot be opened as a journal: {reason}.") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise JournalError(f"{path} cannot be opened as a journal: it is no regular file.")
+    return file
 
 
 def _lock(file: int, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        raise JournalError("A journal needs file locks, which this operating system does not offer.") from None
+    if fcntl is None:
+        raise JournalError("A journal needs file locks, which this operating system does not offer.")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -173,6 +202,17 @@ def _sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def _closed(files: list[int]) -> None:
+def _close_files(files: list[int]) -> None:
     for file in files:
         os.close(file)
+
+
+def _close_in_child() -> None:
+    """A forked child shares the files and, as long as it has them open, the lock; it has no use for them."""
+    for journal in list(_OPEN):
+        journal.close()
+
+
+_OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)

@@ -1,7 +1,7 @@
 """Learner: the state of a live bandit and its two steps, handing out an assignment and closing it.
 
-It checks nothing and locks nothing; `Bandit` does. Steps are deterministic but for the noise, so a journal of steps and
-released values brings a learner back to exactly where it was.
+It checks nothing and locks nothing; `Bandit` does. What a step does to the state follows from the choice that was made,
+the reward and the released values, so a journal of these brings a learner back to exactly where it was.
 """
 
 import secrets
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Places, Schedule
-from dpbandits.live.configuration import Configuration
+from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Estimator, Statistic
 from dpbandits.live.noise import LiveNoise
 from dpbandits.live.units import Units
@@ -31,18 +31,21 @@ class Choice(NamedTuple):
 class Learner:
     """A policy's state, the blocks in flight, the open assignments, the releases."""
 
-    def __init__(self, configuration: Configuration, source: SecureNoise) -> None:
+    def __init__(self, configuration: Configuration, terms: Terms, source: SecureNoise) -> None:
         arms = len(configuration.arms)
         limit = int(min(configuration.horizon, MAX_HORIZON, source.capacity))
-        self.params, state_class, sizes = configuration.live_policy.configure(arms, limit)
+        self.terms = terms
+        self.params, state_class, sizes = terms.policy.configure(arms, limit)
         self.state = allocate(state_class, sizes, source.secret_dtype)
-        blocks = configuration.live_policy.blocks(limit)
-        self.schedule = Schedule(takewhile(lambda block: block.scale <= source.largest_scale, blocks))
+        self.schedule = Schedule(
+            lambda: takewhile(lambda block: block.scale <= source.largest_scale, terms.policy.blocks(limit))
+        )
         first = self.schedule.block(0)
         if first is None or arms * first.last > limit:
             needed = "longer" if first is None else f"at least {arms * first.last}"
             raise InvalidInput(
-                f"Expected horizon={limit} to be {needed}: every arm needs a first block before anything is learnt."
+                f"Expected horizon={limit} to be {needed}: at {terms.one_reward.epsilon:.3g} for one reward, every arm "
+                "needs a longer first block before anything is learnt."
             )
         self.source = source
         self.places = Places(arms, self.schedule, limit)
@@ -50,7 +53,7 @@ class Learner:
         estimator = Estimator(self.schedule)
         self.statistics = [Statistic(estimator) for _ in range(arms)]
         self.ledger = Ledger()
-        self.ledger.append({**configuration.to_dict(), "guarantee": configuration.guarantee.to_dict()})
+        self.ledger.append({**configuration.to_dict(), **terms.to_dict()})
         self.noise = LiveNoise(source, self.ledger)
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
         self.awaited: dict[int, Choice] = {}  # open assignments by number
@@ -59,6 +62,13 @@ class Learner:
         self.selection: int | None = None  # the number of the assignment that `select` made
 
     # ---- handing out
+
+    def allows(self, choice: Choice, unit: str | None) -> bool:
+        """Tell whether a choice that was made before can be made now, whatever the policy would choose."""
+        settled = self.units.settled_arm(unit)
+        if settled is not None:
+            return choice == (settled, None)
+        return choice.arm < len(self.statistics) and choice.block == self.places.free_block(choice.arm)
 
     def choice(self, unit: str | None) -> Choice:
         """Return what the next assignment will be. Nothing changes."""
@@ -70,7 +80,7 @@ class Learner:
 
     def _next_arm(self) -> int:
         """Return the policy's choice; while that awaits answers, or nothing more can enter, the leader."""
-        if not self.places.is_open:
+        if not self.places.all_released:
             return self.decisions % len(self.statistics)  # in turn
         arm = int(select(self.params, self.state, self.decisions + 1))
         if self.places.is_waiting(arm) or self.places.free_block(arm) is None:
@@ -114,7 +124,7 @@ class Learner:
 
     def _release(self, arm: int, stored: float | None) -> float:
         number = self.places.released[arm]
-        block, flight = self.places.landing(arm)
+        block, flight = self.places.land(arm)
         self.noise.due(
             arm,
             block.scale,

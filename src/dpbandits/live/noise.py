@@ -1,7 +1,8 @@
 """LiveNoise: lets out the one release that is due, writes it into the ledger, and nothing else.
 
-Whatever a policy's kernel asks for, only what the schedule says can be drawn, and only once. When a journal is read
-again, stored values take the place of new ones.
+A kernel that asks for another arm, another scale or a second release is refused before anything is drawn. (That it
+releases the right sum is shown by the taint check.) When a journal is read again, stored values take the place of new
+ones.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from dpbandits.privacy import Event, Ledger
 
 
 def live_source(noise: object) -> SecureNoise:
-    """Return the noise source of live use; anything that could be seeded is refused."""
+    """Return the noise source of live use: SecureNoise, or what is derived from it."""
     if noise is None:
         return SecureNoise()
     if not isinstance(noise, SecureNoise):

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpbandits.live.configuration import Terms
 from dpbandits.policies import Block
-from dpbandits.privacy import Guarantee, zcdp_epsilon
-from dpbandits.privacy.rounding import ratio_up, sum_up
+from dpbandits.privacy import zcdp_epsilon
+from dpbandits.privacy.rounding import above, ratio_up, sum_up
 
 
 @dataclass(frozen=True)
@@ -26,28 +27,19 @@ class Spent:
         return f"about {self.epsilon:.4g} of {self.budget:.4g} spent, at delta {self.delta:.3g}"
 
 
-def spent_on(blocks: Sequence[Block], reward: Guarantee, person: Guarantee, contributions: int) -> Spent:
-    """Return the loss after these releases of one arm, under the guarantees for one reward and for one person."""
+def spent_on(blocks: Sequence[Block], terms: Terms, contributions: int) -> Spent:
+    """Return the loss after these releases of one arm."""
     losses = worst_losses(blocks)
     epsilon = sum_up(losses)
-    if person.delta > 0 and losses:
-        epsilon = min(epsilon, zcdp_epsilon(sum_up(loss**2 for loss in losses) / 2, reward.delta))
-    return Spent(min(epsilon * contributions, person.epsilon), person.delta, person.epsilon)
+    delta = terms.one_reward.delta
+    if delta > 0 and losses:
+        epsilon = min(epsilon, zcdp_epsilon(above(sum_up(loss**2 for loss in losses) / 2), delta))
+    return Spent(min(epsilon * contributions, terms.person.epsilon), terms.person.delta, terms.person.epsilon)
 
 
 def worst_losses(blocks: Sequence[Block]) -> list[float]:
-    """Return the losses of the reward that loses most: one per release that it is in.
-
-    A release is either of its own block alone or of all rewards so far.
-    """
-    worst: list[float] = []
-    later: list[float] = []  # of releases that hold all rewards before
-    highest = total = 0.0
-    for block in reversed(blocks):
-        loss = ratio_up(1, block.scale)
-        if total + loss > highest:
-            highest, worst = total + loss, [loss, *later]
-        if block.first == 1:
-            later.append(loss)
-            total += loss
-    return worst
+    """Return the losses of the reward that loses most: one per release that it is in."""
+    losses = [ratio_up(1, block.scale) for block in blocks]
+    if blocks and blocks[-1].first > 1:  # every release is of its own block alone
+        return [max(losses)]
+    return losses

@@ -5,7 +5,9 @@ where the hashes are stored, so this protects a list of hashes that got out, not
 """
 
 import hashlib
+import numbers
 import secrets
+import unicodedata
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
@@ -35,11 +37,14 @@ class Units:
                     "the rewards of each are counted."
                 )
             return None
-        if isinstance(unit, bool) or not isinstance(unit, str | int):
+        if isinstance(unit, bool) or not isinstance(unit, str | numbers.Integral):
             raise InvalidInput(f"Expected unit={unit!r} to be text or a whole number.")
-        name = str(unit)
+        try:
+            name = unicodedata.normalize("NFC", str(unit))  # "é" can be written in two ways
+        except ValueError:  # an integer of thousands of digits
+            name = ""
         if not 0 < len(name) <= _LONGEST:
-            raise InvalidInput(f"Expected a unit of 1 to {_LONGEST} characters, not {len(name)}.")
+            raise InvalidInput(f"Expected a unit of 1 to {_LONGEST} characters or a whole number of that many digits.")
         # "7" and 7 are the same person: they are likely to be the same identifier, once from a table, once from a URL.
         # Names may hold lone surrogates, such as those of file names.
         return hashlib.blake2b(

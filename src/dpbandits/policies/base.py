@@ -98,17 +98,21 @@ class Policy(ABC):
     def live(self, contributions: int, grid_bits: int) -> "Policy":
         """Return the policy to run for people: its budget covers that many rewards of one person, on the live grid.
 
-        Only a policy whose releases are fixed in advance, as `blocks`, can be run with answers that come late.
+        Whatever it has to calibrate is a setting of the returned policy, which has the same class: it is written
+        down, so that the schedule is the same wherever a bandit goes on. Only a policy whose releases are fixed in
+        advance, as `blocks`, can be run with answers that come late.
         """
-        raise InvalidInput(f"Expected policy={self.name} to be one that can run live: its blocks are fixed in advance.")
+        raise InvalidInput(
+            f"Expected policy={self.name} to be one that can run live, with releases fixed in advance: dp-ucb-int."
+        )
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         """Yield the releases of one arm up to its `horizon`-th reward, the same whatever is played.
 
-        Block k releases when its last reward is in; each begins at 1 or after the last of the block before.
+        Block k releases when its last reward is in. Either all begin at 1, or each after the last of the one before.
         `select` reads what was released and the time, never a count within a block.
         """
-        raise InvalidInput(f"Expected policy={self.name} to be one whose blocks are fixed in advance.")
+        raise InvalidInput(f"Expected policy={self.name} to be one whose releases are fixed in advance: dp-ucb-int.")
 
 
 def validated_size(arms: int, horizon: int) -> tuple[int, int]:

@@ -153,6 +153,7 @@ class DPUCBInt(Policy):
         accounting: "tight", or "corollary" for the paper's own schedule.
         horizon: nothing is released when an arm has been played more often than that. None means for ever.
         grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
+        density: the internal epsilon itself, instead of the one that `accounting` finds; `guarantee` tells its cost.
 
     >>> policy = DPUCBInt(epsilon=0.1, delta=math.exp(-10), accounting="corollary")
     >>> print(policy.guarantee(horizon=100_000))
@@ -170,6 +171,7 @@ class DPUCBInt(Policy):
     accounting: str = "tight"
     horizon: int | None = None
     grid_bits: int | None = None
+    density: float | None = None
 
     def __post_init__(self) -> None:
         needs_delta = self.accounting == "corollary" or self.horizon is None
@@ -181,10 +183,14 @@ class DPUCBInt(Policy):
             _validate.integer_fields(self, horizon=f"[1, {MAX_DECLARED}]")
         if self.grid_bits is not None:
             _validate.integer_fields(self, grid_bits="[0, 30]")
+        if self.density is not None:
+            _validate.real_fields(self, density="(0, 1]")
 
     @property
     def interval_epsilon(self) -> float:
         """The internal epsilon: about one release per 1/interval_epsilon plays. Tight accounting may take seconds."""
+        if self.density is not None:
+            return self.density
         return _interval_epsilon(
             self.epsilon, self.delta, self.v, self.series, self.accounting, self.horizon, self.grid_bits
         )
@@ -192,18 +198,21 @@ class DPUCBInt(Policy):
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
-        last = min(horizon, self._covered(horizon))  # nothing is released beyond what was asked for
+        self._check_declared(horizon)
         times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
         opening = min(arms * int(times[0]), FOREVER) if len(times) else FOREVER
         if not len(times):
             times, step = np.array([FOREVER]), 0
-        params = Params(tables(horizon), times, step, last, opening, self.v / 2, self.bonus == "frozen")
+        # Nothing is released beyond what was asked for.
+        params = Params(tables(horizon), times, step, horizon, opening, self.v / 2, self.bonus == "frozen")
         return Setup(params, State, {"arms": arms})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return what the schedule costs up to `horizon`, at most the declared one, by the tightest valid bound."""
-        last = self._covered(_validate.horizon(horizon))
-        horizon = horizon if self.horizon is None else min(horizon, last)
+        horizon = _validate.horizon(horizon)
+        self._check_declared(horizon)
+        if self.horizon is not None:
+            horizon = min(horizon, self.horizon)
         return interval_guarantee(
             self.interval_epsilon,
             self.v,
@@ -230,23 +239,26 @@ class DPUCBInt(Policy):
 
     def live(self, contributions: int, grid_bits: int) -> "DPUCBInt":
         """Return the policy with the budget of one reward among so many of one person, calibrated for the grid."""
+        if self.grid_bits not in (None, grid_bits):
+            raise InvalidInput(f"Expected grid_bits={self.grid_bits} to be {grid_bits}, that of the noise.")
         budget = per_reward_budget(Budget(self.epsilon, self.delta), contributions)
-        return replace(self, epsilon=budget.epsilon, delta=budget.delta, grid_bits=grid_bits)
+        policy = replace(self, epsilon=budget.epsilon, delta=budget.delta, grid_bits=grid_bits)
+        policy = replace(policy, density=policy.interval_epsilon)
+        if self.density is not None and not policy.guarantee().within(budget):
+            raise InvalidInput(f"Expected density={self.density} to cost a reward at most {budget}.")
+        return policy
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         """Yield the releases of one arm: each is of all its rewards so far."""
-        horizon = min(horizon, self._covered(horizon))
+        self._check_declared(horizon)
         times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
         rest = range(int(times[-1]) + step, horizon + 1, step) if len(times) else ()
         return (Block(1, int(n), float(n) ** (self.v / 2)) for n in chain(times, rest))
 
-    def _covered(self, horizon: float) -> int:
-        """Return the last count that may be released; refuse a horizon beyond the declared one."""
-        if self.horizon is None:
-            return FOREVER
-        if math.isfinite(horizon) and horizon > self.horizon:
+    def _check_declared(self, horizon: float) -> None:
+        """Refuse a horizon beyond the declared one; infinity means whatever was declared."""
+        if self.horizon is not None and self.horizon < horizon < math.inf:
             raise InvalidInput(f"Expected horizon={horizon} in [1, {self.horizon}], which the policy was declared for.")
-        return self.horizon
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from dpbandits import _validate
 
@@ -69,6 +70,12 @@ class Guarantee:
             "theorem": self.theorem,
             "certified": self.certified,
         }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> "Guarantee":
+        """Return what `to_dict` wrote down."""
+        horizon = math.inf if plain["horizon"] == "infinity" else plain["horizon"]
+        return cls(**{**plain, "horizon": horizon})
 
     def __str__(self) -> str:
         spans = {None: "for these releases", math.inf: "at any horizon"}
