@@ -320,8 +320,7 @@ def test_spent_counts_contributions_and_delta() -> None:
     # With delta: by zCDP at the delta of one reward where that is less, and never more than was promised.
     blocks = [Block(1, n, 30.0) for n in range(1, 201)]
     one_reward = dpb.Guarantee(5.0, 1e-8, theorem="any", certified=True)
-    person = dpb.Guarantee(10.0, 1e-6, theorem="any", certified=True)
-    terms = Terms(POLICY, one_reward, person)
+    terms = Terms(POLICY, one_reward, dpb.Guarantee(10.0, 1e-6, theorem="any", certified=True))
     expected = 2 * zcdp_epsilon(200 / 30**2 / 2, 1e-8)
     assert expected < 2 * 200 / 30
     assert spent_on(blocks, terms, contributions=2) == Spent(pytest.approx(expected), 1e-6, 10.0)  # type: ignore[arg-type]

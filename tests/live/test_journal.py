@@ -172,6 +172,7 @@ def test_two_bandits_on_one_journal_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_forked_child_does_not_keep_the_journal(tmp_path: Path) -> None:
+    """Neither after its owner has let go, nor after its owner was killed."""
     bandit = opened(tmp_path / "journal")
     reader, writer = os.pipe()
     child = os.fork()
@@ -186,6 +187,27 @@ def test_a_forked_child_does_not_keep_the_journal(tmp_path: Path) -> None:
     os.waitpid(child, 0)
     with pytest.raises(dpb.JournalError, match="is in use"):  # and takes nothing from its owner when it ends
         opened(tmp_path / "journal")
+
+
+def test_a_forked_child_does_not_keep_the_journal_of_an_owner_that_died(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    owner = os.fork()
+    if owner == 0:
+        os.setsid()
+        bandit = opened(tmp_path / "journal")
+        bandit.assign()
+        if os.fork() == 0:  # closes its files, says so, and stays
+            os.write(writer, b"x")
+            time.sleep(60)
+        time.sleep(60)
+        os._exit(0)
+    os.read(reader, 1)
+    os.kill(owner, signal.SIGKILL)
+    os.waitpid(owner, 0)
+    try:
+        assert len(opened(tmp_path / "journal").open_assignments()) == 1
+    finally:
+        os.killpg(owner, signal.SIGKILL)
 
 
 class Calls:

@@ -42,7 +42,7 @@ class Journal:
         self.path = Path(path)
         self._file = _opened(self.path)
         files = [self._file]
-        self._finalizer = weakref.finalize(self, _close_files, files)
+        self._finalizer = weakref.finalize(self, _close_files, files, os.getpid())
         _OPEN.add(self)
         try:
             _lock(self._file, self.path)
@@ -202,13 +202,15 @@ def _sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def _close_files(files: list[int]) -> None:
+def _close_files(files: list[int], owner: int) -> None:
+    if fcntl is not None and os.getpid() == owner:
+        fcntl.flock(files[0], fcntl.LOCK_UN)  # at once, though a forked child may still have the file open
     for file in files:
         os.close(file)
 
 
 def _close_in_child() -> None:
-    """A forked child shares the files and, as long as it has them open, the lock; it has no use for them."""
+    """Let go of the files in a forked child: with them it would keep the lock of an owner that died."""
     for journal in list(_OPEN):
         journal.close()
 
