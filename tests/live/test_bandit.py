@@ -119,6 +119,19 @@ def test_overflow_fills_the_leaders_next_blocks() -> None:
     assert bandit.estimates()["B"].rewards == 8 + 16 + 32 + 64
 
 
+def test_while_the_chosen_arm_awaits_answers_people_get_the_leader() -> None:
+    """After a second block B has the best mean, and C, tried less, the best index: it is chosen for one block."""
+    bandit = dpb.Bandit(Phases(epsilon=50.0), ["A", "B", "C"])
+    rewards = {"A": 0.0, "B": 1.0, "C": 0.9}
+    for _ in range(24 + 16):
+        arm = bandit.select()
+        bandit.update(arm, rewards[str(arm)])
+    assert [row.content["arm"] for row in bandit.ledger if row.number] == [0, 1, 2, 1]
+    waiting = [bandit.assign() for _ in range(30)]
+    assert [a.arm for a in waiting] == ["C"] * 16 + ["B"] * 14
+    assert {bandit._learner.awaited[number].block for number in range(57, 71)} == {2}
+
+
 def test_a_later_block_waits_for_the_one_before() -> None:
     bandit = dpb.Bandit(Phases(epsilon=1.0), 2)
     assignments = [bandit.assign() for _ in range(48)]  # two blocks of each arm: 8 and 16

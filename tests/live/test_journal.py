@@ -358,6 +358,9 @@ def test_every_other_damage_is_refused(written: Path) -> None:
         assert "\n" not in str(refused.value)
         assert written.read_bytes() == file
         assert mark_of(written).read_bytes() == mark
+    written.write_bytes(content[:-3] + b"x]}\n")
+    with pytest.raises(dpb.JournalError, match=f"is damaged at record {len(lines) - 1}"):  # not taken for a torn one
+        Journal(written)
     written.write_bytes(content)
     assert len(Journal(written).records) == len(lines)
 
