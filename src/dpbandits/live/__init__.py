@@ -3,7 +3,8 @@
 It runs the same kernels as the simulation, in plain Python, and never loads numba.
 """
 
-from dpbandits.live.bandit import Assignment, Bandit
+from dpbandits.live.assignments import Assignment
+from dpbandits.live.bandit import Bandit
 from dpbandits.live.estimates import Comparison, Estimate
 from dpbandits.live.spent import Spent
 

@@ -9,12 +9,12 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
+from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
 from dpbandits.live.estimates import Comparison, Estimate, interval
 from dpbandits.live.journal import Journal
@@ -34,14 +34,6 @@ FAILED = (
     "An earlier step failed halfway, and what it drew may have been seen: this bandit can be used no more. "
     "If it has a journal, open that anew."
 )
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """One decision for one person. Close it with its reward, by itself or by its id."""
-
-    id: str
-    arm: str | int
 
 
 class Bandit:
@@ -338,17 +330,12 @@ class Bandit:
     # ---- names and numbers
 
     def _assignment(self, number: int) -> Assignment:
-        return Assignment(f"{self._learner.tag}-{number}", self.arms[self._learner.awaited[number].arm])
+        return Assignment(id_of(self._learner.tag, number), self.arms[self._learner.awaited[number].arm])
 
     def _awaited_number(self, assignment: Assignment | str) -> int:
-        name = assignment.id if isinstance(assignment, Assignment) else assignment
-        if not isinstance(name, str):
-            raise InvalidInput(f"Expected assignment={assignment!r} to be an assignment or its id.")
-        tag, _, digits = name.partition("-")
-        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
-        if tag != self._learner.tag or not 0 < number <= self._learner.assigned or str(number) != digits:
-            raise InvalidInput(f"Expected assignment={name!r} to be one of this bandit.")
+        number = number_of(assignment, self._learner.tag, self._learner.assigned)
         if number not in self._learner.awaited:
+            name = id_of(self._learner.tag, number)
             raise InvalidInput(f"Expected assignment={name!r} to be open: it was closed before.")
         return number
 

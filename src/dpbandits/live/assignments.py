@@ -1,0 +1,30 @@
+"""Assignments: one decision for one person, and the ids by which a program remembers them."""
+
+from dataclasses import dataclass
+
+from dpbandits.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One decision for one person. Close it with its reward, by itself or by its id."""
+
+    id: str
+    arm: str | int
+
+
+def id_of(tag: str, number: int) -> str:
+    """Return the id of an assignment: its number, after the tag of its bandit."""
+    return f"{tag}-{number}"
+
+
+def number_of(assignment: Assignment | str, tag: str, assigned: int) -> int:
+    """Return the number of an assignment of the bandit with this tag, which has made so many."""
+    name = assignment.id if isinstance(assignment, Assignment) else assignment
+    if not isinstance(name, str):
+        raise InvalidInput(f"Expected assignment={assignment!r} to be an assignment or its id.")
+    digits = name.removeprefix(f"{tag}-")
+    number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
+    if not 0 < number <= assigned or name != id_of(tag, number):
+        raise InvalidInput(f"Expected assignment={name!r} to be one of this bandit.")
+    return number
