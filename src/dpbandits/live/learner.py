@@ -47,6 +47,7 @@ class Learner:
                 f"Expected horizon={limit} to be {needed}: at {terms.one_reward.epsilon:.3g} for one reward, every arm "
                 "needs a longer first block before anything is learnt."
             )
+        source.event(first.scale)  # what is wrong with the noise is found before anybody is assigned anything
         self.source = source
         self.places = Places(arms, self.schedule, limit)
         self.units = Units(configuration.contributions)
