@@ -21,8 +21,7 @@ from dpbandits.policies import dp_ucb, dp_ucb_bound
 from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.counting import VARIANTS, hybrid_guarantee
 from dpbandits.privacy import Event, Guarantee
-
-_FOUR_ZETA = 4 * 2.6123753486854883  # 4 ζ(3/2), in Theorem 3.3
+from dpbandits.theory.upper_bounds import FOUR_ZETA, noise_pulls_of_theorem_3_3, noise_regret_of_theorem_3_2
 
 
 class Params(NamedTuple):
@@ -45,8 +44,7 @@ class State(NamedTuple):
 def bound_of_dp_ucb_bound(share: float, balance: float, means: Any, t: int) -> float:
     """Return R_1: Σ max(B (ln B + 7), 8 ln t / (λ² Δ)) + Δ + 2π²Δ/3, B = √8 ln(4 t^4) / (ε (1 - λ)) (Theorem 3.2)."""
     log_t = math.log(t)
-    b = math.sqrt(8.0) * (math.log(4.0) + 4.0 * log_t) / (share * (1.0 - balance))
-    from_noise = b * (math.log(b) + 7.0)
+    from_noise = noise_regret_of_theorem_3_2(share, balance, log_t)
     best = -math.inf
     for arm in range(len(means)):
         best = max(best, means[arm])
@@ -62,8 +60,7 @@ def bound_of_dp_ucb_bound(share: float, balance: float, means: Any, t: int) -> f
 def bound_of_dp_ucb(share: float, sums: Any, inverses: Any, t: int) -> float:
     """Return R_2: Σ Δ [max(C² (ln C + 7)², 8 ln t / Δ²) + 1 + 4ζ(1.5)], C = 56 (2 + √3.5) √(ln t) / ε (Theorem 3.3)."""
     log_t = math.log(t)
-    c = 56.0 * (2.0 + math.sqrt(3.5)) * math.sqrt(log_t) / share
-    from_noise = (c * (math.log(c) + 7.0)) ** 2
+    from_noise = noise_pulls_of_theorem_3_3(share, log_t)
     best = -math.inf
     for arm in range(len(sums)):
         best = max(best, sums[arm] * inverses[arm])
@@ -71,7 +68,7 @@ def bound_of_dp_ucb(share: float, sums: Any, inverses: Any, t: int) -> float:
     for arm in range(len(sums)):
         gap = min(best - sums[arm] * inverses[arm], 1.0)
         if gap > 0.0:
-            regret += gap * (max(from_noise, 8.0 * log_t / (gap * gap)) + 1.0 + _FOUR_ZETA)
+            regret += gap * (max(from_noise, 8.0 * log_t / (gap * gap)) + 1.0 + FOUR_ZETA)
     return regret
 
 

@@ -1,6 +1,8 @@
 """Fast simulation: the same kernels, compiled. The only room that knows numba, and it loads it when a run starts."""
 
+from dpbandits.simulation.actions import count_actions
 from dpbandits.simulation.results import SimulationResult
-from dpbandits.simulation.runner import simulate
+from dpbandits.simulation.runner import simulate, summarise
+from dpbandits.simulation.summary import RegretSummary
 
-__all__ = ["SimulationResult", "simulate"]
+__all__ = ["RegretSummary", "SimulationResult", "count_actions", "simulate", "summarise"]

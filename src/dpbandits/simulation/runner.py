@@ -1,9 +1,11 @@
-"""simulate: many runs of policies against an environment, compiled, over all cores, the same on any number of them."""
+"""simulate and summarise: many runs of policies, compiled, over all cores, the same on any number of them."""
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from dpbandits.policies.base import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.results import SimulationResult
+from dpbandits.simulation.summary import RegretSummary
 
 CHECKPOINTS = 200
 # A chunk of runs shares one generator, since making one costs as much as a short run. Chunks do not depend on the
@@ -52,14 +55,7 @@ def simulate(
     22.8
     """
     named = unique_names(policies)
-    if not isinstance(environment, Environment):
-        raise InvalidInput(f"Expected environment={environment!r} to be an Environment, such as Bernoulli([0.9, 0.6]).")
-    horizon = _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
-    runs = _validate.integer("[1, 1000000000]", runs=runs)
-    seed = _validate.integer("[0, inf)", seed=seed)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = cores if workers is None else _validate.integer("[1, 1024]", workers=workers)
-
+    horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
     checkpoints = log_spaced(horizon, CHECKPOINTS)
     regrets, switches = {}, {}
     with Progress(len(named) * runs, "runs", progress) as bar, ThreadPoolExecutor(workers) as pool:
@@ -68,12 +64,10 @@ def simulate(
             job = Job(policy, environment, horizon, checkpoints)
             bar.describe(name)
             regrets[name], switches[name] = _room(runs, len(checkpoints))
-            size = max(1, min(_RUNS_PER_CHUNK, _STEPS_PER_CHUNK // horizon))
-            parts = [slice(first, min(first + size, runs)) for first in range(0, runs, size)]
             try:
                 waiting = {
                     pool.submit(job.play, child, regrets[name][part], switches[name][part]): part.stop - part.start
-                    for child, part in zip(seeds.spawn(len(parts)), parts, strict=True)
+                    for child, part in _chunks(seeds, runs, horizon)
                 }
                 for finished in as_completed(waiting):
                     finished.result()
@@ -91,6 +85,80 @@ def simulate(
         means=environment.means,
         seed=seed,
     )
+
+
+def summarise(
+    policy: Policy,
+    environment: Environment,
+    *,
+    horizon: int,
+    runs: int,
+    seed: int,
+    workers: int | None = None,
+    begun: RegretSummary | None = None,
+) -> Iterator[RegretSummary]:
+    """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
+
+    It is one summary that grows; its memory does not. The last one has all runs. A summary that was left, saved and
+    loaded again can be passed as `begun`: with the same other arguments it goes on where it was, to the same bits.
+    """
+    horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
+    ((name, policy),) = unique_names(policy).items()
+    checkpoints = log_spaced(horizon, CHECKPOINTS)
+    summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
+    if summary.horizon != horizon or summary.runs > runs or (summary.runs < runs and summary.runs % _chunk(horizon)):
+        raise InvalidInput(f"Expected begun with {summary.runs} runs to be a summary of the same simulation.")
+    if summary.runs == runs:
+        yield summary
+        return
+    job = Job(policy, environment, horizon, checkpoints)
+
+    def play(child: np.random.SeedSequence, part: slice) -> NDArray[np.float64]:
+        regrets = np.empty((part.stop - part.start, len(checkpoints)))
+        job.play(child, regrets)
+        return regrets
+
+    todo = _chunks(_seeds(seed, [policy])[0], runs, horizon, done=summary.runs)
+    waiting: deque[Future[NDArray[np.float64]]] = deque()
+    pool = ThreadPoolExecutor(workers)
+    try:
+        for child, part in islice(todo, workers + 1):  # so much ahead that no core waits, and no more
+            waiting.append(pool.submit(play, child, part))
+        while waiting:
+            summary.add(waiting.popleft().result())  # in order: the same bits on any number of cores
+            waiting.extend(pool.submit(play, child, part) for child, part in islice(todo, 1))
+            yield summary
+    finally:
+        job.stop()
+        pool.shutdown(cancel_futures=True)
+
+
+def _validated(
+    environment: Environment, horizon: int, runs: int, seed: int, workers: int | None
+) -> tuple[int, int, int, int]:
+    if not isinstance(environment, Environment):
+        raise InvalidInput(f"Expected environment={environment!r} to be an Environment, such as Bernoulli([0.9, 0.6]).")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon),
+        _validate.integer("[1, 1000000000]", runs=runs),
+        _validate.integer("[0, inf)", seed=seed),
+        cores if workers is None else _validate.integer("[1, 1024]", workers=workers),
+    )
+
+
+def _chunk(horizon: int) -> int:
+    return max(1, min(_RUNS_PER_CHUNK, _STEPS_PER_CHUNK // horizon))
+
+
+def _chunks(
+    seeds: np.random.SeedSequence, runs: int, horizon: int, done: int = 0
+) -> Iterator[tuple[np.random.SeedSequence, slice]]:
+    """Yield the runs that are not done in chunks, each with the seed that `spawn` would give it."""
+    size = _chunk(horizon)
+    for first in range(done, runs, size):
+        child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, first // size))
+        yield child, slice(first, min(first + size, runs))
 
 
 def log_spaced(horizon: int, points: int) -> NDArray[np.int64]:

@@ -1,0 +1,49 @@
+"""How well two Bernoulli distributions can be told apart, with and without privacy.
+
+    kl(x, y)    = x ln(x/y) + (1-x) ln((1-x)/(1-y))
+    d_ε(x, y)   = inf_z { ε |z - x| + kl(z, y) }          (Azize et al. 2025)
+
+d_ε is the rate at which an ε-private observer learns: at most kl(x, y) and at most ε |y - x|. For x <= y the infimum is
+at z = x, which is kl itself, as long as the slope of kl there is at most ε, that is if ε >= ln[y(1-x) / (x(1-y))];
+otherwise at the z with slope ε, which gives -εx - ln(1 - y + y e^-ε).
+"""
+
+import math
+
+from dpbandits._kernel import kernel
+
+
+@kernel
+def bernoulli_kl(x: float, y: float) -> float:
+    """Return the relative entropy of two Bernoulli distributions with these means.
+
+    >>> bernoulli_kl(0.6, 0.9)
+    0.31124
+    """
+    divergence = 0.0
+    if x > 0.0:
+        if y <= 0.0:
+            return math.inf
+        divergence += x * math.log(x / y)
+    if x < 1.0:
+        if y >= 1.0:
+            return math.inf
+        divergence += (1.0 - x) * math.log((1.0 - x) / (1.0 - y))
+    return max(divergence, 0.0)
+
+
+@kernel
+def private_divergence(x: float, y: float, epsilon: float) -> float:
+    """Return d_ε(x, y); epsilon may be infinite.
+
+    >>> private_divergence(0.6, 0.9, epsilon=0.1)
+    0.029538
+    >>> private_divergence(0.6, 0.9, epsilon=math.inf) == bernoulli_kl(0.6, 0.9)
+    True
+    """
+    if x > y:  # the same, seen from the failures
+        x, y = 1.0 - x, 1.0 - y
+    # kl(x, y) if x e^ε (1-y) >= y (1-x), without the division
+    if epsilon == math.inf or x * (1.0 - y) >= y * (1.0 - x) * math.exp(-epsilon):
+        return bernoulli_kl(x, y)
+    return max(-epsilon * x - math.log1p(y * math.expm1(-epsilon)), 0.0)
