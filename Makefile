@@ -1,13 +1,14 @@
-# make test    everything that must hold, from an empty machine: environment, lint, types, import rules, tests
-# make bench   measurements, written to benchmarks/results.md and benchmarks/regret.md (some minutes)
-# make clean   remove the environment and every cache
+# make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
+# make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
+# make bench       measurements, written to benchmarks/results.md and benchmarks/regret.md (some minutes)
+# make clean       remove the environment and every cache
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test lint types imports tests bench format clean
+.PHONY: reproduce test lint types imports tests bench format clean
 
 test: lint types imports tests
 
@@ -19,6 +20,9 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(READY)
+
+reproduce: $(READY)
+	$(BIN)/dpbandits reproduce
 
 lint: $(READY)
 	$(BIN)/ruff check .

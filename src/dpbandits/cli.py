@@ -1,7 +1,8 @@
-"""The command line: `dpbandits simulate`, `dpbandits policies`."""
+"""The command line: `dpbandits reproduce`, `dpbandits simulate`, `dpbandits policies`."""
 
 import ast
 import sys
+import tempfile
 from dataclasses import MISSING, fields
 from pathlib import Path
 from textwrap import shorten
@@ -18,7 +19,7 @@ from dpbandits.policies import POLICIES, Policy
 from dpbandits.simulation import SimulationResult, simulate
 
 app = typer.Typer(
-    help="Differentially private bandits: simulate them, and see what is proved about each.",
+    help="Differentially private bandits: reproduce the paper they start from, simulate them, see what is proved.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -53,6 +54,103 @@ def _common(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None: ...
+
+
+@app.command("reproduce")
+def reproduce_command(
+    out: Annotated[Path, typer.Option(help="The folder for figures, report and data.")] = Path("reproduction"),
+    horizon: Annotated[str, typer.Option(help="Steps per run; the paper has 1e5.")] = "1e5",
+    runs: Annotated[
+        str | None, typer.Option(help="Runs per curve; the paper has 100. Memory does not grow with them.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="10 runs, and fewer for single claims: a first look.")] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Draw the regret bounds into the figures.")] = False,
+    claim: Annotated[
+        str | None, typer.Option(help="Test this claim alone, from scratch, and write nothing. See the report.")
+    ] = None,
+) -> None:
+    """Run the experiments of the 2016 paper again and test every claim it makes.
+
+    It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-certified.*, and the data.
+    Stopped at any time, the same command goes on where it was. An example:
+
+    dpbandits reproduce --runs 1000 --out thousand-runs
+    """
+    from dpbandits import reproduce
+
+    chosen_runs = _whole("runs", ("10" if quick else "100") if runs is None else runs)
+    effort = 0.05 if quick else 1.0
+    settings = reproduce.Settings(horizon=_whole("horizon", horizon), runs=chosen_runs, seed=seed, effort=effort)
+    flags = " --quick" if quick else ""
+    flags += "" if settings.horizon == 100_000 else f" --horizon {settings.horizon}"
+    flags += "" if runs is None else f" --runs {chosen_runs}"
+    flags += f" --seed {seed}" if seed else ""
+    if claim is not None:
+        known = {each.name: each for each in reproduce.CLAIMS}
+        if claim not in known:
+            raise InvalidInput(f"Expected claim={claim!r} to be one of {', '.join(known)}.")
+        with tempfile.TemporaryDirectory() as folder:
+            study = reproduce.Study(settings, Path(folder))
+            _show_claim(known[claim], reproduce.check_claims(study, [known[claim]])[claim])
+        return
+    if out.exists() and not out.is_dir():
+        raise InvalidInput(f"Expected out={str(out)!r} to be a folder.")
+    study = reproduce.Study(settings, out)
+    try:
+        reproduce.play_panels(study)
+        pulls, seconds = study.pulls, study.seconds
+        findings = reproduce.check_claims(study)
+        reproduce.write_all(study, findings, out, flags=flags, bounds=bounds)
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        raise SystemExit(130) from None
+    _console().print(_panels_table(study), _verdicts_table(findings))
+    if pulls:
+        print(f"The panels: {pulls:.2g} pulls in {seconds:.1f} s of CPU time.")
+    print(f"Report: {out / 'report.html'}")
+
+
+def _panels_table(study: Any) -> Table:
+    from dpbandits.reproduce.experiments import PANELS
+
+    table = Table(title="Mean regret, as published / as certified")
+    table.add_column("algorithm")
+    for panel in PANELS:
+        table.add_column(panel.name, justify="right")
+    for row in zip(
+        *(zip(panel.lines("published"), panel.lines("certified"), strict=True) for panel in PANELS), strict=True
+    ):
+        cells = [
+            " / ".join(f"{study.summary(line.policy, panel.scenario.environment).mean[-1]:,.0f}" for line in pair)
+            for panel, pair in zip(PANELS, row, strict=True)
+        ]
+        table.add_row(row[0][0].algorithm, *cells)
+    return table
+
+
+def _verdicts_table(findings: Any) -> Table:
+    from dpbandits.reproduce import CLAIMS
+
+    table = Table(title="Every claim of the paper")
+    for column in ("where", "claim", "verdict", "which means"):
+        table.add_column(column, overflow="fold")
+    for claim in CLAIMS:
+        finding = findings[claim.name]
+        table.add_row(claim.where, claim.name, finding.verdict, finding.reason, style=_COLOURS[finding.verdict])
+    return table
+
+
+_COLOURS = {"holds": "green", "holds only if": "yellow", "fails": "red", "not decided": "dim"}
+
+
+def _show_claim(claim: Any, finding: Any) -> None:
+    console = Console(soft_wrap=True)
+    console.print(f"{claim.where}. {claim.says}\n\nTest: {claim.test}\n", markup=False, highlight=False)
+    for line in finding.numbers:
+        console.print(f"  {line}", markup=False, highlight=False)
+    text = f"\n{finding.verdict.upper()}: {finding.reason}"
+    console.print(text, style=_COLOURS[finding.verdict], markup=False, highlight=False)
 
 
 @app.command("simulate")

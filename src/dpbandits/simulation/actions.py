@@ -28,9 +28,7 @@ class _Script(Replay):
         return np.arange(self.arms, dtype=np.float64)
 
 
-def count_actions(
-    policy: Policy, rewards: ArrayLike, *, arms: int, trials: int, seed: int
-) -> Counter[tuple[int, ...]]:
+def count_actions(policy: Policy, rewards: ArrayLike, *, arms: int, trials: int, seed: int) -> Counter[tuple[int, ...]]:
     """Play a policy many times on the same rewards and count the sequences of arms, numbered from 1.
 
     >>> from dpbandits import UCB

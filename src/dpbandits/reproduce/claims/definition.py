@@ -1,0 +1,127 @@
+"""Claims about what differential privacy means for a bandit, and what it needs."""
+
+import math
+
+from dpbandits.mechanisms import Hybrid
+from dpbandits.privacy import Budget, group_guarantee, per_reward_budget
+from dpbandits.privacy import Guarantee as Proved
+from dpbandits.reproduce.claims.base import Finding, Verdict, claim
+from dpbandits.reproduce.claims.evidence import telling_ratio
+from dpbandits.reproduce.experiments import DELTA
+from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.study import Study
+
+
+@claim(
+    "definition",
+    where="Definition 2.1",
+    says="A bandit is private if each single choice, given the choices before, has nearly the same distribution under two "
+    "reward sequences that differ in one step; then no person's presence affects the output much.",
+    test="A policy that satisfies the definition with ε = 1: from step 2 on it answers with randomised response to the very "
+    "first reward, anew at every step. Exact probabilities of its whole sequence of choices.",
+)
+def definition(study: Study) -> Finding:
+    """One step is bounded, the sequence is not."""
+    keep = math.e / (1 + math.e)
+    steps = 5
+    whole = steps * math.log(keep / (1 - keep))
+    return Finding(
+        Verdict.FAILS if whole > 1.0001 else Verdict.HOLDS,
+        "it bounds one step and not the sequence: what the choices reveal together grows with every step. Everything below "
+        "uses the standard notion, the whole action sequence.",
+        (
+            f"one choice: ratio {number(keep / (1 - keep))} = e^1",
+            f"{steps} choices together: ratio {number(math.exp(whole))} = e^{whole:.0f}",
+        ),
+    )
+
+
+@claim(
+    "side-information",
+    where="Introduction",
+    says="An adversary, whatever else is known to him, cannot learn anything about a patient from the output.",
+    test="Bayes' rule: the odds of any statement about one reward change by a factor of at most e^ε.",
+)
+def side_information(study: Study) -> Finding:
+    """Privacy limits learning, it does not forbid it."""
+    after = {epsilon: 1 / (1 + math.exp(-epsilon)) for epsilon in (0.1, 1.0, 2.0)}
+    return Finding(
+        Verdict.ONLY_IF,
+        "“anything” means: more than a factor e^ε on the odds.",
+        (
+            "a belief of 50% becomes at most "
+            + ", ".join(f"{100 * belief:.1f}% (ε = {epsilon:g})" for epsilon, belief in after.items()),
+            "the last is what the published DP-UCB and DP-UCB-Bound cost when run with 1",
+        ),
+    )
+
+
+@claim(
+    "no-assumption",
+    where="Related work",
+    says="Privacy needs no assumption on the rewards; the distributional ones are for regret only.",
+    test="Exact loss of every item of the (split) hybrid counter, which holds for any stream of rewards in [0, 1]; then for a "
+    "reward outside.",
+)
+def no_assumption(study: Study) -> Finding:
+    """Any rewards, as long as they are in [0, 1]."""
+    loss = Hybrid(epsilon=1.0).item_loss(4096)
+    return Finding(
+        Verdict.ONLY_IF if loss <= 1 else Verdict.FAILS,
+        "rewards are kept inside [0, 1], which an implementation must enforce.",
+        (
+            f"worst loss of 4,096 items in [0, 1]: {number(loss)} ε, whatever their values",
+            f"a reward of 3 in place of 0: {number(3 * loss)} ε",
+        ),
+    )
+
+
+@claim(
+    "post-processing",
+    where="Section 3, Figure 1",
+    says="It is enough that the means are private: the choices are a function of them and cost nothing more.",
+    test="The frequencies of a telling action sequence under two neighbouring reward sequences, against the exact loss of the "
+    "sums that the choices are made from.",
+)
+def post_processing(study: Study) -> Finding:
+    """Actions never show more than the sums do."""
+    rows, is_within = [], True
+    for variant, split in (("published", False), ("proved", True)):
+        loss = Hybrid(epsilon=1.0, split=split).item_loss(4096)
+        ratio, *_ = telling_ratio(study, variant)
+        is_within &= ratio.high <= loss
+        rows.append(f"DP-UCB, {variant}: log ratio of the choices {ratio}, loss of the sums {number(loss)}")
+    return Finding(
+        Verdict.HOLDS if is_within else Verdict.UNDECIDED,
+        "adaptive choice is harmless too (docs/privacy.md has the proof).",
+        tuple(rows),
+    )
+
+
+@claim(
+    "several-rewards",
+    where="Conclusion",
+    says="If one person gives m rewards, dividing ε by m is enough.",
+    test="Group privacy: what m rewards of one person cost when each costs (ε/m, δ), and when δ is divided too.",
+)
+def several_rewards(study: Study) -> Finding:
+    """True for δ = 0; otherwise δ has to shrink as well."""
+    m = 5
+    pure = group_guarantee(_proved(1 / m, 0.0), m)
+    careless = group_guarantee(_proved(1 / m, DELTA), m)
+    budget = per_reward_budget(Budget(1.0, DELTA), m)
+    careful = group_guarantee(_proved(budget.epsilon, budget.delta), m)
+    is_true = pure.epsilon <= 1 + 1e-12 and careless.delta > DELTA and careful.delta <= DELTA * (1 + 1e-9)
+    return Finding(
+        Verdict.ONLY_IF if is_true else Verdict.FAILS,
+        "δ = 0 (DP-UCB, DP-UCB-Bound); with δ > 0 it must be divided too, by m e^((m-1)ε/m).",
+        (
+            f"m = {m}, ε/m each, δ = 0: {number(pure.epsilon)} in all",
+            f"m = {m}, ε/m each, δ = e⁻¹⁰ each: δ = {careless.delta:.3g} in all, {number(careless.delta / DELTA)} times as much",
+            f"δ = {budget.delta:.3g} each gives {careful.delta:.3g} = e⁻¹⁰ in all",
+        ),
+    )
+
+
+def _proved(epsilon: float, delta: float) -> Proved:
+    return Proved(epsilon, delta, theorem="group privacy", certified=True)

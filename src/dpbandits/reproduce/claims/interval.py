@@ -1,0 +1,250 @@
+"""Claims about the privacy of DP-UCB-Int and its intervals."""
+
+import math
+from collections import Counter
+
+import numpy as np
+
+from dpbandits.mechanisms import SeededNoise
+from dpbandits.mechanisms.state import allocate
+from dpbandits.policies.base import select, update
+from dpbandits.privacy import (
+    Budget,
+    LaplaceEvent,
+    compose,
+    interval_epsilon,
+    interval_guarantee,
+    published_interval_guarantee,
+    release_times,
+)
+from dpbandits.reproduce.claims.base import Finding, Verdict, claim
+from dpbandits.reproduce.experiments import DELTA, EPSILONS, TWO_ARMS, V
+from dpbandits.reproduce.printed import PrintedAlgorithm3
+from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.study import Study
+
+
+def cost_as_printed(study: Study) -> tuple[float, int]:
+    """Return what the indices of one run of Algorithm 3 as printed cost its worst arm at δ = e⁻¹⁰, and the draws."""
+
+    def play() -> list[float]:
+        steps = study.scaled(20_000, least=4000)
+        policy = PrintedAlgorithm3(epsilon=1.0, delta=DELTA, v=V)
+        setup = policy.configure(2, steps)
+        state = allocate(setup.state_class, setup.sizes, np.float64)
+        noise, dice = SeededNoise(study.settings.seed), np.random.default_rng(study.settings.seed)
+        draws: Counter[tuple[int, int]] = Counter()  # of this arm at this count
+        for t in range(1, steps + 1):
+            arm = int(select(setup.params, state, t))
+            update(setup.params, state, arm, 1, float(dice.random() < TWO_ARMS.means[arm]), t + 1, noise)
+            if t >= 2 * policy.interval:
+                draws.update((a, int(n)) for a, n in enumerate(state.counts) if n % policy.interval == 0)
+        costs = []
+        for arm in range(2):
+            events = [LaplaceEvent(n ** (V / 2)) for (a, n), m in draws.items() for _ in range(m) if a == arm]
+            costs.append((compose(events, DELTA).epsilon, len(events)))
+        return list(max(costs))
+
+    cost, count = study.kept("cost as printed", play)
+    return cost, int(count)
+
+
+@claim(
+    "lemma-3.1",
+    where="Lemma 3.1",
+    says="Each released mean of DP-UCB-Int is n^(-v/2)-DP in the rewards of its arm.",
+    test="Sensitivity 1/n over noise n^(v/2-1); and one run of Algorithm 3 as printed, which tests every arm at every step and so "
+    "draws the noise of a waiting arm again and again: all its draws composed.",
+)
+def lemma_3_1(study: Study) -> Finding:
+    """True of one draw."""
+    n = 46
+    cost, draws = cost_as_printed(study)
+    return Finding(
+        Verdict.ONLY_IF if cost > 1 else Verdict.UNDECIDED,
+        "the noise of a release is drawn once. As printed, Algorithm 3 draws it at every step while the arm waits.",
+        (
+            f"one draw at n = {n}: (1/n)/n^(v/2-1) = {number(n ** (-V / 2))} = n^(-v/2)",
+            f"as printed, ε′ = 1, {study.scaled(20_000, least=4000):,} steps: {draws:,} draws for one arm, together "
+            f"({number(cost)}, e⁻¹⁰)-DP for who sees the indices",
+        ),
+    )
+
+
+def _branches(epsilon: float, t: int) -> tuple[float, float, float]:
+    """Return C, D and D as misprinted, of Theorem 3.4."""
+    n = np.arange(1, t + 1, dtype=np.float64)
+    each = n ** (-V / 2)
+    spread = math.sqrt(epsilon * 2 * math.log(1 / DELTA) * float(np.sum(each**2)))
+    first = float(np.sum(each * np.expm1(each)))
+    misprinted = float(np.sum(np.expm1(each))) / t ** (V / 2)
+    return epsilon * float(np.sum(each)), epsilon * first + spread, epsilon * misprinted + spread
+
+
+def _counterexample(t: int) -> tuple[float, float, float, int]:
+    """Return ε of Corollary 3.2 at 0.1, the bound min(C, D), a proved lower bound on δ there, and the releases.
+
+    With probability 2^-k all k noises fall on the far side, where every release shows its full loss W^(-v/2).
+    """
+    epsilon = interval_epsilon(Budget(0.1, DELTA), V)
+    times = release_times(epsilon, V, "y", horizon=t).astype(np.float64)
+    c, d, _ = _branches(epsilon, t)
+    bound = min(c, d)
+    full = float(np.sum(times ** (-V / 2)))
+    return epsilon, bound, 2.0 ** -len(times) * max(0.0, -math.expm1(bound - full)), len(times)
+
+
+@claim(
+    "theorem-3.4",
+    where="Theorem 3.4",
+    says="After t steps DP-UCB-Int is (ε′, δ′)-DP, ε′ the smaller of simple composition (C) and k-fold adaptive composition (D) of the "
+    "releases, summed over all n ≤ t and multiplied by ε.",
+    test="Both branches against the exact composition (privacy loss distribution) of the releases; D as printed, with √(t^v); and "
+    "the y-series under branch C.",
+)
+def theorem_3_4(study: Study) -> Finding:
+    """Right with three readings."""
+    t = study.settings.horizon
+    rows, is_valid = [], True
+    for budget in EPSILONS:
+        epsilon = interval_epsilon(Budget(budget, DELTA), V)
+        c, d, _ = _branches(epsilon, t)
+        for series in ("x", "constant"):
+            tight = interval_guarantee(epsilon, V, series, delta=DELTA, horizon=t).epsilon
+            is_valid &= tight <= min(c, d)
+        rows.append(f"ε′ = {budget:g}: C {number(c)}, D {number(d)}; constant interval really spends {number(tight)}")
+    _, right, misprinted = _branches(1.0, t)
+    _, bound, delta, releases = _counterexample(t)
+    return Finding(
+        Verdict.ONLY_IF if is_valid else Verdict.FAILS,
+        "every release is drawn once, √(t^v) is read as √(n^v), and branch C is used with the x-series or a constant interval only.",
+        (
+            *rows,
+            f"the misprint makes D too small by {number(right - misprinted)} ε at t = {t:,}",
+            f"y-series, ε′ = 0.1: {releases} releases, claimed {number(bound)}, but δ there is at least {delta:.2g} > e⁻¹⁰ = {DELTA:.2g}"
+            if delta > DELTA
+            else f"y-series, ε′ = 0.1: no violation at this horizon (δ at least {delta:.2g})",
+        ),
+    )
+
+
+@claim(
+    "corollary-3.1",
+    where="Corollary 3.1",
+    says="In closed form: ε′ is at most the smaller of ε(t^(1-v/2) - v/2)/(1-v/2) and 2εζ(v) + √(2εζ(v) ln(1/δ′)).",
+    test="Against exact composition for all three series; for the y-series a lower bound on δ from one event: all noises fall on "
+    "the far side.",
+)
+def corollary_3_1(study: Study) -> Finding:
+    """The y-series satisfies the second branch only."""
+    t = study.settings.horizon
+    rows, is_valid = [], True
+    for budget in EPSILONS:
+        epsilon = interval_epsilon(Budget(budget, DELTA), V)
+        for series in ("x", "y", "constant"):
+            stated = published_interval_guarantee(epsilon, V, series, delta=DELTA, horizon=t).epsilon
+            tight = interval_guarantee(epsilon, V, series, delta=DELTA, horizon=t).epsilon
+            is_valid &= tight <= stated
+            rows.append(f"{series}: {number(tight)} of {number(stated)}")
+    epsilon, _, _, releases = _counterexample(t)
+    closed = epsilon * (t ** (1 - V / 2) - V / 2) / (1 - V / 2)
+    full = float(np.sum(release_times(epsilon, V, "y", horizon=t).astype(np.float64) ** (-V / 2)))
+    delta = 2.0**-releases * max(0.0, -math.expm1(closed - full))
+    return Finding(
+        Verdict.FAILS if not is_valid else Verdict.ONLY_IF if delta > DELTA else Verdict.HOLDS,
+        "every release is drawn once, and the first branch is not used with the y-series, whose condition does not give it.",
+        (
+            "really spent, of the branches that hold, ε′ = 1: "
+            + ", ".join(rows[:3])
+            + "; ε′ = 0.1: "
+            + ", ".join(rows[3:]),
+            f"y-series, ε′ = 0.1, {releases} releases: the first branch says {number(closed)}, but with probability 2^-{releases} all "
+            f"noises fall on the far side and show {number(full)}: δ is at least {delta:.2g} > e⁻¹⁰ = {DELTA:.2g}",
+        ),
+    )
+
+
+@claim(
+    "corollary-3.2",
+    where="Corollary 3.2, experiments",
+    says="Run with ε = (√((ln(1/δ′)+4ε′)/(8ζ(v))) - √(ln(1/δ′)/(8ζ(v))))², Algorithm 3 is (ε′, δ′)-DP; so the experiments with δ′ = "
+    "e⁻¹⁰ are.",
+    test="The formula put into Corollary 3.1; and exact composition of the y-series up to the horizon.",
+)
+def corollary_3_2(study: Study) -> Finding:
+    """True, and far from tight."""
+    t = study.settings.horizon
+    rows, is_valid = [], True
+    for budget in EPSILONS:
+        epsilon = interval_epsilon(Budget(budget, DELTA), V)
+        stated = published_interval_guarantee(epsilon, V, "y", delta=DELTA).epsilon
+        tight = interval_guarantee(epsilon, V, "y", delta=DELTA, horizon=t).epsilon
+        is_valid &= tight <= budget and stated <= budget * (1 + 1e-9)
+        rows.append(
+            f"ε′ = {budget:g}: ε = {number(epsilon)}, {number(stated)} by Corollary 3.1, {number(tight)} really spent"
+        )
+    cost, _ = cost_as_printed(study)
+    return Finding(
+        Verdict.ONLY_IF if is_valid else Verdict.FAILS,
+        "every release is drawn once. It is far from tight, and δ′ = e⁻¹⁰ is weak: more than 1/t.",
+        (
+            *rows,
+            f"δ′ = {DELTA:.2g}, 1/t = {1 / t:.2g}; as printed the indices cost {number(cost)} instead of 1",
+        ),
+    )
+
+
+@claim(
+    "lemma-b1",
+    where="Lemma B.1",
+    says="The series W (x or y) may take the place of the constant interval in the privacy proof, and its intervals are never longer "
+    "than ⌈1/ε⌉.",
+    test="Both inequalities of the proof, and every interval up to the horizon, for 60 values of ε from 10⁻⁴ to 1.",
+)
+def lemma_b1(study: Study) -> Finding:
+    """x gives both steps, y one."""
+    t = study.settings.horizon
+    n = np.arange(1, t + 1, dtype=np.float64)
+    sums = {power: float(np.sum(n**-power)) for power in (V / 2, V)}
+    worst = {("x", V / 2): 0.0, ("x", V): 0.0, ("y", V / 2): 0.0, ("y", V): 0.0}
+    too_long = 0
+    for epsilon in np.geomspace(1e-4, 1, 60):
+        for series in ("x", "y"):
+            times = release_times(float(epsilon), V, series, horizon=t)
+            too_long += int(np.count_nonzero(np.diff(times, prepend=0) > math.ceil(1 / epsilon)))
+            for power in (V / 2, V):
+                ratio = float(np.sum(times.astype(np.float64) ** -power)) / (epsilon * sums[power])
+                worst[series, power] = max(worst[series, power], ratio)
+    ok = {key for key, ratio in worst.items() if ratio <= 1 + 1e-9}
+    is_as_expected = ok >= {("x", V / 2), ("x", V), ("y", V)} and not too_long
+    verdict = Verdict.ONLY_IF if is_as_expected else Verdict.FAILS
+    return Finding(
+        Verdict.HOLDS if is_as_expected and len(ok) == 4 else verdict,
+        "the x-series is used for branch C; the y-series is enough for branch D (its proof names y for both).",
+        (
+            "largest ratio of the two sides (at most 1 is right): "
+            + ", ".join(f"{s} in {'C' if p < 1 else 'D'} {number(r)}" for (s, p), r in worst.items()),
+            f"intervals longer than ⌈1/ε⌉: {too_long}",
+        ),
+    )
+
+
+@claim(
+    "shorter-intervals",
+    where="Section 3.3",
+    says="The intervals of the series are much better than 1/ε.",
+    test="The first interval of each series at the experiments' ε.",
+)
+def shorter_intervals(study: Study) -> Finding:
+    """By a factor of 5 to 12 with y."""
+    rows, is_shorter = [], True
+    for budget in EPSILONS:
+        epsilon = interval_epsilon(Budget(budget, DELTA), V)
+        first = {series: int(release_times(epsilon, V, series, horizon=10**6)[0]) for series in ("constant", "x", "y")}
+        is_shorter &= first["y"] < first["x"] < first["constant"]
+        rows.append(f"ε′ = {budget:g}: {first['constant']:,} constant, {first['x']:,} x, {first['y']:,} y")
+    return Finding(
+        Verdict.HOLDS if is_shorter else Verdict.FAILS,
+        "mostly at the beginning; later intervals approach 1/ε.",
+        tuple(rows),
+    )

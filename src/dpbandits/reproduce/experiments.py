@@ -1,0 +1,126 @@
+"""The paper's experiments as data: two scenarios, two privacy levels, five algorithms, in two forms each.
+
+*As published* is what the paper describes, with the privacy it claims. *As certified* is the same algorithm with the
+claimed privacy proved: split counters, the error bound of their noise, each release drawn once and accounted tightly.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from dpbandits.environments import Bernoulli
+from dpbandits.policies import DPUCB, UCB, DPUCBBound, DPUCBInt, Policy, PrivateUCB
+from dpbandits.privacy import Guarantee
+
+HORIZON = 100_000
+RUNS = 100
+V = 1.1
+DELTA = math.exp(-10)
+EPSILONS = (1.0, 0.1)
+FORMS = ("published", "certified")
+
+
+def stated(epsilon: float, delta: float) -> str:
+    """Return a privacy level in few letters: "2", or "(0.447, e⁻¹⁰)" for the paper's delta."""
+    if delta == 0:
+        return f"{epsilon:.3g}"
+    return f"({epsilon:.3g}, {'e⁻¹⁰' if delta == DELTA else f'{delta:.2g}'})"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Bernoulli arms with these means."""
+
+    name: str
+    means: tuple[float, ...]
+
+    @property
+    def environment(self) -> Bernoulli:
+        """Where the rewards come from."""
+        return Bernoulli(self.means)
+
+    @property
+    def gaps(self) -> list[float]:
+        """How much less than the best arm each arm gives."""
+        return [max(self.means) - mean for mean in self.means]
+
+
+TWO_ARMS = Scenario("2 arms", (0.9, 0.6))
+TEN_ARMS = Scenario("10 arms", (*[0.1] * 8, 0.2, 0.55))
+SCENARIOS = (TWO_ARMS, TEN_ARMS)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of a panel."""
+
+    algorithm: str  # as the paper calls it
+    policy: Policy
+
+    def guarantee(self, horizon: int) -> Guarantee | None:
+        """What is proved of it up to the horizon; None for UCB."""
+        return _guarantee(self.policy, horizon)
+
+    def input_privacy(self) -> str:
+        """The privacy that the algorithm was asked for, as in the paper's legend."""
+        epsilon, delta = getattr(self.policy, "epsilon", None), getattr(self.policy, "delta", 0.0)
+        return "(not private)" if epsilon is None else f"({stated(epsilon, delta).strip('()')})"
+
+    def opening(self, arms: int, horizon: int) -> int:
+        """How many steps its initial phase has, in which arms take turns whatever happens."""
+        if not isinstance(self.policy, DPUCBInt):
+            return arms
+        first = next(iter(self.policy.blocks(horizon)), None)
+        return horizon if first is None else min(arms * first.last, horizon)
+
+
+@cache
+def _guarantee(policy: Policy, horizon: int) -> Guarantee | None:
+    return policy.guarantee(horizon)
+
+
+def published_interval(epsilon: float, series: str = "y") -> DPUCBInt:
+    """Return DP-UCB-Int as the experiments use it, with noise that is drawn once."""
+    return DPUCBInt(epsilon=epsilon, delta=DELTA, v=V, series=series, bonus="frozen", accounting="corollary")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of the four plots."""
+
+    scenario: Scenario
+    epsilon: float
+
+    @property
+    def name(self) -> str:
+        """Such as "2 arms, ε = 0.1"."""
+        return f"{self.scenario.name}, ε = {self.epsilon:g}"
+
+    @property
+    def slug(self) -> str:
+        """Such as "2-arms-epsilon-0.1", for file names."""
+        return f"{self.scenario.name.replace(' ', '-')}-epsilon-{self.epsilon:g}"
+
+    def lines(self, form: str) -> tuple[Line, ...]:
+        """Return its curves, as published or as certified."""
+        variant = "published" if form == "published" else "proved"
+        interval = (
+            published_interval(self.epsilon)
+            if form == "published"
+            else DPUCBInt(epsilon=self.epsilon, delta=DELTA, v=V)
+        )
+        return (
+            Line("UCB", UCB()),
+            Line("Private-UCB", PrivateUCB(epsilon=self.epsilon)),
+            Line("DP-UCB", DPUCB(epsilon=self.epsilon, variant=variant)),
+            Line("DP-UCB-Bound", DPUCBBound(epsilon=self.epsilon, variant=variant)),
+            Line("DP-UCB-Int", interval),
+        )
+
+    def published(self, algorithm: str) -> Policy:
+        """Return one algorithm as published."""
+        (policy,) = (line.policy for line in self.lines("published") if line.algorithm == algorithm)
+        return policy
+
+
+PANELS = tuple(Panel(scenario, epsilon) for scenario in SCENARIOS for epsilon in EPSILONS)

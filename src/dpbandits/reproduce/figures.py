@@ -1,0 +1,183 @@
+"""The paper's figure: regret over time in four panels, as published and as certified."""
+
+import io
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpbandits.plots import COLOURS, DASHES
+from dpbandits.policies import DPUCBInt
+from dpbandits.reproduce.experiments import PANELS, Line, Panel, stated
+from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.study import Study
+from dpbandits.theory import lower_bounds, upper_bounds
+
+FORMATS = (".png", ".svg", ".pdf")
+TITLES = {"published": "As published", "certified": "As certified: the asked privacy is proved"}
+_STYLES = {
+    name: (COLOURS[colour], DASHES[dash])
+    for dash, (name, colour) in enumerate(
+        {"UCB": 0, "Private-UCB": 5, "DP-UCB": 1, "DP-UCB-Bound": 2, "DP-UCB-Int": 3}.items()
+    )
+}
+_BELOW = 0.1  # where the regret axis begins; nothing is drawn below
+_ROOM = 0.118  # of the axis, for one label of two lines
+
+
+def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> list[Path]:
+    """Draw all four panels into one figure and write it in every format."""
+    from matplotlib.figure import Figure
+
+    stem = "figure" if form == "published" else f"figure-{form}"
+    with _same_every_time():
+        # Fixed margins: matplotlib's own layout doubles the time.
+        figure = Figure(figsize=(15.0, 9.6))
+        grid = {"left": 0.045, "right": 0.862, "top": 0.9, "bottom": 0.055, "wspace": 0.52, "hspace": 0.22}
+        for panel, axes in zip(PANELS, figure.subplots(2, 2, gridspec_kw=grid).flat, strict=True):
+            draw_panel(axes, study, panel, form, bounds=bounds)
+        figure.text(0.012, 0.988, TITLES[form], fontsize=13, fontweight="bold", va="top")
+        figure.text(0.012, 0.962, caption(study, bounds=bounds), fontsize=9.5, va="top")
+        paths = [folder / f"{stem}{ending}" for ending in FORMATS]
+        for path in paths:
+            figure.savefig(path, dpi=130, metadata=_metadata(path.suffix))
+    return paths
+
+
+def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
+    """Return one panel as an SVG, for the report."""
+    from matplotlib.figure import Figure
+
+    with _same_every_time():
+        figure = Figure(figsize=(7.0, 4.4))
+        axes = figure.add_axes((0.095, 0.11, 0.6, 0.815))
+        draw_panel(axes, study, panel, form, bounds=bounds)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="svg", metadata=_metadata(".svg"))
+    return buffer.getvalue()
+
+
+def caption(study: Study, *, bounds: bool) -> str:
+    """Say what is drawn."""
+    runs = study.settings.runs
+    drawn = (
+        f"Mean regret of {runs:,} runs, bands from the 5th to the 95th percentile; ○ ends the initial phase, in which arms take turns. "
+        "In parentheses the input privacy."
+    )
+    if bounds:
+        drawn += (
+            " Thin: bounds as published (dotted), as proved (dash-dotted), and for δ = 0 the lower bound C ln t (grey)."
+        )
+    return drawn
+
+
+def draw_panel(axes: Any, study: Study, panel: Panel, form: str, *, bounds: bool) -> None:
+    """Draw one panel."""
+    horizon = study.settings.horizon
+    largest = horizon * max(panel.scenario.gaps)
+    ends = []
+    for line in panel.lines(form):
+        colour, dash = _STYLES[line.algorithm]
+        summary = study.summary(line.policy, panel.scenario.environment)
+        times, mean = summary.checkpoints, summary.mean
+        axes.plot(times, mean, color=colour, linestyle=dash, linewidth=1.9, zorder=3)
+        axes.fill_between(times, summary.quantile(0.05), summary.quantile(0.95), color=colour, alpha=0.15, linewidth=0)
+        place = summary.at(line.opening(len(panel.scenario.means), horizon))
+        axes.plot(times[place], mean[place], "o", color=colour, markerfacecolor="white", markersize=6, zorder=4)
+        if bounds:
+            _draw_bounds(axes, line, panel, times, colour)
+        ends.append((float(mean[-1]), line, colour))
+    if bounds:
+        constant = lower_bounds.asymptotic_constant(panel.scenario.means, panel.epsilon)
+        drawn = [min(constant * math.log(t), t * max(panel.scenario.gaps)) for t in times]
+        axes.plot(times, drawn, color="0.55", linewidth=1.2, zorder=2)
+    axes.set(
+        xscale="log", yscale="log", xlim=(1, horizon), ylim=(_BELOW, 2 * largest), xlabel="step t", ylabel="regret"
+    )
+    axes.set_title(panel.name, loc="left", fontsize=11, fontweight="bold")
+    axes.minorticks_off()
+    axes.grid(True, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    _label_ends(axes, ends, horizon)
+
+
+def _draw_bounds(axes: Any, line: Line, panel: Panel, times: Any, colour: str) -> None:
+    for style, bound in _bounds(line, panel):
+        axes.plot(times, [bound(float(t)) for t in times], color=colour, linestyle=style, linewidth=1.0, zorder=2)
+
+
+def _bounds(line: Line, panel: Panel) -> Iterator[tuple[Any, Callable[[float], float]]]:
+    """Yield the bounds that belong to a curve: dotted as published and not proved, dash-dotted proved."""
+    gaps, epsilon = panel.scenario.gaps, panel.epsilon
+    dotted, dash_dotted = ":", (0, (6, 2, 1, 2))
+    if line.algorithm == "UCB":
+        yield dash_dotted, lambda t: upper_bounds.ucb1(gaps, t)
+    elif line.algorithm == "DP-UCB-Bound":
+        split = getattr(line.policy, "variant", "") == "proved"
+        yield dotted, lambda t: upper_bounds.dp_ucb_bound(gaps, t, epsilon, form="published")
+        yield dash_dotted, lambda t: upper_bounds.dp_ucb_bound(gaps, t, epsilon, split=split)
+    elif line.algorithm == "DP-UCB":
+        yield dotted, lambda t: upper_bounds.dp_ucb(gaps, t, epsilon)
+    elif isinstance(line.policy, DPUCBInt):
+        first = next(iter(line.policy.blocks(10**7))).last
+        yield dotted, lambda t: upper_bounds.dp_ucb_int(gaps, t, first)
+
+
+def _label_ends(axes: Any, ends: list[tuple[float, Line, str]], horizon: int) -> None:
+    """Write every curve's name at its end, apart from each other."""
+    low, high = (math.log(limit) for limit in axes.get_ylim())
+    at = [(math.log(max(end, _BELOW)) - low) / (high - low) for end, _, _ in ends]
+    order = sorted(range(len(at)), key=at.__getitem__)
+    placed = _apart([at[i] for i in order], _ROOM)
+    for i, place in zip(order, placed, strict=True):
+        end, line, colour = ends[i]
+        title = f"{line.algorithm} {line.input_privacy()}: {number(end)}"
+        axes.annotate(
+            f"{title}\n{_certified(line, horizon)}",
+            xy=(1.0, at[i]),
+            xytext=(1.04, place),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            color=colour,
+            fontsize=8.5,
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "relpos": (0, 0.5), "shrinkB": 0},
+        )
+
+
+def _certified(line: Line, horizon: int) -> str:
+    guarantee = line.guarantee(horizon)
+    if guarantee is None:
+        return "no privacy"
+    return f"certified {stated(guarantee.epsilon, guarantee.delta)}"
+
+
+def _apart(places: list[float], room: float) -> list[float]:
+    """Return rising places with at least so much room between them, near the given ones and inside [0, 1]."""
+    moved = list(places)
+    for _ in range(200):
+        for i in range(len(moved) - 1):
+            overlap = room - (moved[i + 1] - moved[i])
+            if overlap > 1e-9:
+                moved[i] -= overlap / 2
+                moved[i + 1] += overlap / 2
+        shift = max(0.0, room / 2 - moved[0]) - max(0.0, moved[-1] - 1 + room / 2)
+        moved = list(np.array(moved) + shift)
+    return moved
+
+
+def _metadata(ending: str) -> dict[str, Any]:
+    """Return metadata without the time, so that the same numbers give the same file."""
+    return {".png": {"Software": "dpbandits"}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
+
+
+@contextmanager
+def _same_every_time() -> Iterator[None]:
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "dpbandits", "svg.fonttype": "path", "font.family": "DejaVu Sans"}):
+        yield

@@ -1,0 +1,62 @@
+"""reproduce: everything in one go. The panels, the claims, then figures and report."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dpbandits._progress import Progress
+from dpbandits.reproduce.claims import CLAIMS, Claim, Finding
+from dpbandits.reproduce.experiments import FORMS, PANELS
+from dpbandits.reproduce.figures import save_figure
+from dpbandits.reproduce.report import write_report
+from dpbandits.reproduce.study import Study
+
+
+def play_panels(study: Study, progress: bool | None = None) -> None:
+    """Run every policy of the four panels, as published and as certified."""
+    lines = {
+        (line.policy, panel.scenario): f"{panel.name}: {line.algorithm}"
+        for form in FORMS
+        for panel in PANELS
+        for line in panel.lines(form)
+    }
+    with Progress(len(lines) * study.settings.runs, "runs", progress) as bar:
+        study.on_runs = bar.advance
+        for (policy, scenario), name in lines.items():
+            bar.describe(name)
+            study.summary(policy, scenario.environment)
+    study.on_runs = lambda runs: None
+
+
+def check_claims(study: Study, claims: Iterable[Claim] = CLAIMS, progress: bool | None = None) -> dict[str, Finding]:
+    """Test the claims, each once: what was found by an earlier process with the same settings is taken as it is."""
+    listed = list(claims)
+    findings = {}
+    with Progress(len(listed), "claims", progress) as bar:
+        for claim in listed:
+            study.on_runs = _counter(bar, f"{claim.where}: {claim.name}")
+            found = study.kept(f"claim {claim.name}", lambda claim=claim: claim.check(study).to_dict())
+            findings[claim.name] = Finding.from_dict(found)
+            bar.advance(1)
+    study.on_runs = lambda runs: None
+    return findings
+
+
+def _counter(bar: Progress, what: str) -> Callable[[int], None]:
+    """Return what shows the runs that a claim has made so far."""
+    bar.describe(what)
+    done = 0
+
+    def count(runs: int) -> None:
+        nonlocal done
+        done += runs
+        bar.describe(f"{what}, {done:,} runs")
+
+    return count
+
+
+def write_all(
+    study: Study, findings: dict[str, Finding], folder: Path, *, flags: str = "", bounds: bool = False
+) -> list[Path]:
+    """Write figures, report and tables to the folder."""
+    paths = [path for form in FORMS for path in save_figure(study, form, folder, bounds=bounds)]
+    return paths + write_report(study, findings, folder, flags=flags, bounds=bounds)

@@ -1,0 +1,86 @@
+"""Confidence intervals, all at 99%, and how they are written."""
+
+import math
+from typing import NamedTuple
+
+from dpbandits.simulation import RegretSummary
+
+CONFIDENCE = 0.99
+
+
+class Interval(NamedTuple):
+    """An estimate, and where the truth is with 99% confidence."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        half = (self.high - self.low) / 2
+        if not half > 1e-9 * abs(self.value):  # all runs alike, up to rounding
+            return number(self.value)
+        if not math.isfinite(half):
+            return f"{number(self.value)} (no interval)"
+        decimals = max(0, 1 - math.floor(math.log10(half)))
+        return f"{self.value:,.{decimals}f} ± {half:,.{decimals}f}"
+
+
+def number(value: float) -> str:
+    """Return a number as people write it: about four digits, no exponents below a million.
+
+    >>> [number(x) for x in (0.00396, 0.4467, 53.1, 2457.6, 14297.2, 4.1e9, 30)]
+    ['0.00396', '0.4467', '53.1', '2,457.6', '14,297', '4.1e+09', '30']
+    """
+    size = abs(value)
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if size >= 1e7 or size < 1e-4:
+        return f"{value:.3g}"
+    if size >= 1e4:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:,.1f}".removesuffix(".0")
+    return f"{value:.4g}"
+
+
+def mean_at(summary: RegretSummary, t: int | None = None) -> Interval:
+    """Return the mean regret at t, or at the horizon, with Student's interval."""
+    from scipy.stats import t as student
+
+    place = -1 if t is None else summary.at(t)
+    mean, error = float(summary.mean[place]), float(summary.standard_error[place])
+    half = float(student.ppf((1 + CONFIDENCE) / 2, summary.runs - 1)) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def difference(one: Interval, other: Interval) -> Interval:
+    """Return the difference of two independent means."""
+    half = math.hypot(one.high - one.value, other.high - other.value)
+    value = one.value - other.value
+    return Interval(value, value - half, value + half)
+
+
+def share(found: int, among: int) -> Interval:
+    """Return a probability by Clopper & Pearson."""
+    from scipy.stats import beta
+
+    tail = (1 - CONFIDENCE) / 2
+    low = 0.0 if found == 0 else float(beta.ppf(tail, found, among - found + 1))
+    high = 1.0 if found == among else float(beta.ppf(1 - tail, found + 1, among - found))
+    return Interval(found / among, low, high)
+
+
+def log_ratio(found: int, other: int, among: int) -> Interval:
+    """Return the logarithm of a ratio of two probabilities, each from as many trials; both intervals must hold."""
+    from scipy.stats import beta
+
+    tail = (1 - CONFIDENCE) / 4
+
+    def bounds(count: int) -> tuple[float, float]:
+        low = float(beta.ppf(tail, count, among - count + 1)) if count else 0.0
+        return low, float(beta.ppf(1 - tail, count + 1, among - count)) if count < among else 1.0
+
+    if not found or not other:
+        return Interval(math.nan, -math.inf, math.inf)
+    (low, high), (other_low, other_high) = bounds(found), bounds(other)
+    return Interval(math.log(found / other), math.log(low / other_high), math.log(high / other_low))
