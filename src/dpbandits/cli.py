@@ -72,7 +72,7 @@ def reproduce_command(
 ) -> None:
     """Run the experiments of the 2016 paper again and test every claim it makes.
 
-    It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-certified.*, and the data.
+    It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-certified.*, and data.
     Stopped at any time, the same command goes on where it was. An example:
 
     dpbandits reproduce --runs 1000 --out thousand-runs

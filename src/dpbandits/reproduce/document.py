@@ -42,9 +42,9 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list."""
+    """A list; each item has some words that stand out, and others."""
 
-    items: tuple[Inline, ...]
+    items: tuple[tuple[str, Inline], ...]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _markdown(block: Block) -> str:
     if isinstance(block, Paragraph):
         return block.text
     if isinstance(block, Bullets):
-        return "\n".join(f"- {_markdown_cell(item)}" for item in block.items)
+        return "\n".join(f"- **{lead}** {_markdown_cell(item)}" for lead, item in block.items)
     if isinstance(block, Pictures):
         return "\n".join(f"![{picture.alt}]({picture.file})" for picture in block.pictures)
     lines = [block.header, tuple(["---"] + ["---:" if block.numeric else "---"] * (len(block.header) - 1)), *block.rows]
@@ -119,7 +119,8 @@ def _html(block: Block) -> str:
     if isinstance(block, Paragraph):
         return f"<p>{escape(block.text)}</p>"
     if isinstance(block, Bullets):
-        return "<ul>" + "".join(f"<li>{_html_cell(item)}</li>" for item in block.items) + "</ul>"
+        items = (f"<li><strong>{escape(lead)}</strong> {_html_cell(item)}</li>" for lead, item in block.items)
+        return "<ul>" + "\n".join(items) + "</ul>"
     if isinstance(block, Pictures):
         return '<div class="pictures">' + "\n".join(map(_html_picture, block.pictures)) + "</div>"
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in block.header)
@@ -160,15 +161,17 @@ h1 { font-size: 1.9rem; line-height: 1.2; margin: 1rem 0; }
 h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem; border-bottom: 2px solid #ddd; padding-bottom: .2rem; }
 h3 { font-size: 1.1rem; margin: 1.5rem 0 .5rem; }
 main > p, li { max-width: 52rem; }
+li { margin: 0 0 .4rem; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 1rem; }
 .pictures img { width: 100%; height: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; margin: .75rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .6rem; border-bottom: 1px solid #ddd; }
 thead th { border-bottom: 2px solid #999; position: sticky; top: 0; background: #fff; }
 td p { margin: 0 0 .35rem; }
+.words td:nth-child(4) { min-width: 16rem; }
 .numeric td:not(:first-child), .numeric th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums; }
-code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: #f2f2f2; padding: .1rem .3rem; border-radius: 3px;
-  overflow-wrap: anywhere; }
+code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: #f2f2f2; padding: .1rem .3rem;
+  border-radius: 3px; overflow-wrap: anywhere; }
 .badge { display: inline-block; font-weight: 600; padding: .05rem .55rem; border-radius: 1rem; border: 1.5px solid;
   white-space: nowrap; }
 .holds { color: #00543c; background: #e2f4ee; border-color: #009e73; }
@@ -182,7 +185,7 @@ code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: #f2
   thead { display: none; }
   table, tbody, tr, td { display: block; width: 100%; box-sizing: border-box; }
   tr { border: 1px solid #ccc; border-radius: 8px; margin: 0 0 1rem; padding: .3rem .2rem; }
-  td { border: 0; padding: .25rem .6rem; }
+  td { border: 0; padding: .25rem .6rem; min-width: 0 !important; }
   .words td::before { content: attr(data-label); display: block; font-size: .75rem; font-weight: 600; color: #666; }
   .numeric td { display: flex; justify-content: space-between; gap: 1rem; }
   .numeric td::before { content: attr(data-label); color: #666; }

@@ -52,8 +52,8 @@ def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
     from matplotlib.figure import Figure
 
     with _same_every_time():
-        figure = Figure(figsize=(7.0, 4.4))
-        axes = figure.add_axes((0.095, 0.11, 0.6, 0.815))
+        figure = Figure(figsize=(6.0, 4.1))
+        axes = figure.add_axes((0.11, 0.115, 0.535, 0.81))
         draw_panel(axes, study, panel, form, bounds=bounds)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", metadata=_metadata(".svg"))
@@ -64,8 +64,8 @@ def caption(study: Study, *, bounds: bool) -> str:
     """Say what is drawn."""
     runs = study.settings.runs
     drawn = (
-        f"Mean regret of {runs:,} runs, bands from the 5th to the 95th percentile; ○ ends the initial phase, in which arms take turns. "
-        "In parentheses the input privacy."
+        f"Mean regret of {runs:,} runs, bands from the 5th to the 95th percentile; ○ ends the initial phase, in "
+        "which arms take turns. In parentheses the input privacy."
     )
     if bounds:
         drawn += (
@@ -172,7 +172,12 @@ def _apart(places: list[float], room: float) -> list[float]:
 
 def _metadata(ending: str) -> dict[str, Any]:
     """Return metadata without the time, so that the same numbers give the same file."""
-    return {".png": {"Software": "dpbandits"}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}[ending]
+    metadata: dict[str, dict[str, Any]] = {
+        ".png": {"Software": "dpbandits"},
+        ".svg": {"Date": None},
+        ".pdf": {"CreationDate": None},
+    }
+    return metadata[ending]
 
 
 @contextmanager

@@ -34,11 +34,14 @@ def check_claims(study: Study, claims: Iterable[Claim] = CLAIMS, progress: bool 
     with Progress(len(listed), "claims", progress) as bar:
         for claim in listed:
             study.on_runs = _counter(bar, f"{claim.where}: {claim.name}")
-            found = study.kept(f"claim {claim.name}", lambda claim=claim: claim.check(study).to_dict())
-            findings[claim.name] = Finding.from_dict(found)
+            findings[claim.name] = _find(study, claim)
             bar.advance(1)
     study.on_runs = lambda runs: None
     return findings
+
+
+def _find(study: Study, claim: Claim) -> Finding:
+    return Finding.from_dict(study.kept(f"claim {claim.name}", lambda: claim.check(study).to_dict()))
 
 
 def _counter(bar: Progress, what: str) -> Callable[[int], None]:

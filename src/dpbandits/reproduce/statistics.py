@@ -6,6 +6,7 @@ from typing import NamedTuple
 from dpbandits.simulation import RegretSummary
 
 CONFIDENCE = 0.99
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Interval(NamedTuple):
@@ -26,16 +27,17 @@ class Interval(NamedTuple):
 
 
 def number(value: float) -> str:
-    """Return a number as people write it: about four digits, no exponents below a million.
+    """Return a number as people write it: three to five digits.
 
     >>> [number(x) for x in (0.00396, 0.4467, 53.1, 2457.6, 14297.2, 4.1e9, 30)]
-    ['0.00396', '0.4467', '53.1', '2,457.6', '14,297', '4.1e+09', '30']
+    ['0.00396', '0.4467', '53.1', '2,457.6', '14,297', '4.1×10⁹', '30']
     """
     size = abs(value)
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     if size >= 1e7 or size < 1e-4:
-        return f"{value:.3g}"
+        mantissa, exponent = f"{value:.1e}".split("e")
+        return f"{mantissa.removesuffix('.0')}×10{str(int(exponent)).translate(_SUPERSCRIPT)}"
     if size >= 1e4:
         return f"{value:,.0f}"
     if size >= 10:

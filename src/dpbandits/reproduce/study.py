@@ -1,7 +1,7 @@
 """Study: the settings of a reproduction, and everything it has computed so far, kept in its folder.
 
-Whatever takes time is written to `parts/` as it is done, under a name made from what it was computed from: the settings,
-the program's own source and NumPy's version. Stopped and started again, a study goes on where it was, to the same bits.
+Whatever takes time is written to `parts/` as it is done, under a name made from all it was computed from: the settings,
+the program's own source, NumPy's version. Stopped and started again, a study goes on where it was, to the same bits.
 """
 
 import hashlib

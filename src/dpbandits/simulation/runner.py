@@ -103,7 +103,7 @@ def summarise(
     loaded again can be passed as `begun`: with the same other arguments it goes on where it was, to the same bits.
     """
     horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
-    ((name, policy),) = unique_names(policy).items()
+    unique_names(policy)  # checks it
     checkpoints = log_spaced(horizon, CHECKPOINTS)
     summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
     if summary.horizon != horizon or summary.runs > runs or (summary.runs < runs and summary.runs % _chunk(horizon)):

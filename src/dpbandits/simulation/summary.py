@@ -1,8 +1,8 @@
 """RegretSummary: the regret of any number of runs, in memory that does not grow with them.
 
-Moments and extremes are kept at every checkpoint, and a histogram with bins that grow by 1%, so that quantiles are
-right to 1%. A bin remembers the mean of what fell into it: values that repeat, as they do for policies that park,
-come out exactly.
+Moments and extremes are kept at every checkpoint, and what quantiles need: the runs themselves as long as they are few,
+then a histogram with bins that grow by 1%, so that quantiles are right to 1%. A bin remembers the mean of what fell
+into it: values that repeat, as they do for policies that park, come out exactly.
 """
 
 import math
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _GROWTH = math.log(1.01)
-_ARRAYS = ("checkpoints", "totals", "squares", "least", "largest", "counts", "sums")
+_FEW = 1000
+_ARRAYS = ("checkpoints", "totals", "squares", "least", "largest", "few", "counts", "sums")
 
 
 class RegretSummary:
@@ -32,17 +33,17 @@ class RegretSummary:
         # No regret but zero is below the smallest gap, and none is above horizon times the largest.
         self._smallest = float(positive.min()) if len(positive) else 1.0
         ratio = checkpoints[-1] * float(gaps.max(initial=0.0)) / self._smallest
-        bins = 2 + math.ceil(math.log(max(ratio, 1.0)) / _GROWTH)
+        self._bins = 2 + math.ceil(math.log(max(ratio, 1.0)) / _GROWTH)
         points = len(checkpoints)
         self.totals, self.squares = np.zeros(points), np.zeros(points)
         self.least, self.largest = np.full(points, np.inf), np.full(points, -np.inf)
-        self.counts = np.zeros((points, bins), dtype=np.int64)
-        self.sums = np.zeros((points, bins))
+        self.few = np.empty((0, points))  # the runs, or none if they are in the histogram
+        self.counts = np.zeros((points, 0), dtype=np.int64)  # the histogram, made when it is needed
+        self.sums = np.zeros((points, 0))
 
     def add(self, regrets: NDArray[np.float64]) -> None:
         """Take in runs: a row per run, a column per checkpoint."""
-        runs, points = regrets.shape
-        bins = self.counts.shape[1]
+        runs = len(regrets)
         # Moments around the mean so far, joined as Chan, Golub & LeVeque do, lose no digits.
         mean = regrets.mean(axis=0)
         shift = mean - self.totals / max(self.runs, 1)
@@ -50,13 +51,24 @@ class RegretSummary:
         self.totals += regrets.sum(axis=0)
         self.least = np.minimum(self.least, regrets.min(axis=0))
         self.largest = np.maximum(self.largest, regrets.max(axis=0))
+        self.runs += runs
+        if self.runs <= _FEW:
+            self.few = np.concatenate([self.few, regrets])
+            return
+        if not self.counts.size:
+            shape = len(self.checkpoints), self._bins
+            self.counts, self.sums = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        self._bin(np.concatenate([self.few, regrets]))
+        self.few = self.few[:0]
+
+    def _bin(self, regrets: NDArray[np.float64]) -> None:
+        points, bins = self.counts.shape
         with np.errstate(divide="ignore"):
             place = np.floor(np.log(regrets / self._smallest) / _GROWTH)  # -inf for zero
         place = np.clip(np.nan_to_num(place, neginf=-1) + 1, 0, bins - 1).astype(np.int64)
         flat = (place + bins * np.arange(points)).ravel()
         self.counts += np.bincount(flat, minlength=points * bins).reshape(points, bins)
         self.sums += np.bincount(flat, weights=regrets.ravel(), minlength=points * bins).reshape(points, bins)
-        self.runs += runs
 
     @property
     def horizon(self) -> int:
@@ -76,7 +88,9 @@ class RegretSummary:
         return np.asarray(np.sqrt(self.squares / (self.runs - 1) / self.runs))
 
     def quantile(self, level: float) -> NDArray[np.float64]:
-        """Return a quantile of the runs at every checkpoint, right to 1%."""
+        """Return a quantile of the runs at every checkpoint: exact for up to 1000 runs, then right to 1%."""
+        if len(self.few):
+            return np.asarray(np.quantile(self.few, level, axis=0))
         reached = np.cumsum(self.counts, axis=1) >= level * self.runs
         place = np.argmax(reached, axis=1)[:, None]
         count = np.take_along_axis(self.counts, place, axis=1)
@@ -84,7 +98,9 @@ class RegretSummary:
         return np.clip(values[:, 0], self.least, self.largest)
 
     def runs_above(self, regret: float) -> int:
-        """Return how many runs have more than that regret at the horizon, with the bins as they are."""
+        """Return how many runs have more than that regret at the horizon, with whole bins if runs are many."""
+        if len(self.few):
+            return int(np.count_nonzero(self.few[:, -1] > regret))
         counts = self.counts[-1]
         with np.errstate(invalid="ignore"):
             means = self.sums[-1] / counts
@@ -98,7 +114,7 @@ class RegretSummary:
         """Write it to a file (a NumPy .npz archive without pickles)."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         with open(path, "wb") as file:
-            np.savez_compressed(file, runs=self.runs, smallest=self._smallest, **arrays)
+            np.savez_compressed(file, runs=self.runs, smallest=self._smallest, bins=self._bins, **arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "RegretSummary":
@@ -107,5 +123,6 @@ class RegretSummary:
         with open(path, "rb") as file, np.load(file) as archive:
             for name in _ARRAYS:
                 setattr(summary, name, archive[name])
-            summary.runs, summary._smallest = int(archive["runs"]), float(archive["smallest"])
+            summary.runs, summary._bins = int(archive["runs"]), int(archive["bins"])
+            summary._smallest = float(archive["smallest"])
         return summary

@@ -44,7 +44,7 @@ def minimax(arms: int, t: float, epsilon: float) -> float:
 
 
 def order_with_privacy(gaps: ArrayLike, t: float, epsilon: float) -> float:
-    """Return Σ ln t / Δ_a + K ln t / ε: regret is of this order at least (Shariff & Sheffet 2018), constant not stated."""
+    """Return Σ ln t / Δ_a + K ln t / ε: regret is at least of this order (Shariff & Sheffet 2018), up to a constant."""
     gap_list = checked_gaps(gaps)
     log_t = math.log(_validate.real("[1, inf)", t=t))
     return sum(log_t / gap for gap in gap_list if gap > 0) + len(gap_list) * log_t / _positive(epsilon)

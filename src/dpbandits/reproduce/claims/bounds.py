@@ -1,6 +1,7 @@
 """Claims about regret bounds: Theorems 3.2, 3.3 and 3.5, and what the paper concludes from them."""
 
 import math
+from itertools import pairwise
 
 from dpbandits.reproduce.claims.base import Finding, Verdict, claim
 from dpbandits.reproduce.claims.counters import paper_bound
@@ -15,9 +16,10 @@ from dpbandits.theory import upper_bounds
 @claim(
     "theorem-3.2",
     where="Theorem 3.2",
-    says="The regret of DP-UCB-Bound is at most Σ max(B(ln B + 7), 8 ln t/(λ²Δ)) + Δ + 2π²Δ/3, B = √8 ln(4t⁴)/(ε(1-λ)).",
-    test="The step of the proof that decides: after that many plays, twice the noise bound is below (1-λ)Δ. Then measured regret "
-    "against the published bound and the one with its errors corrected (theory/upper_bounds.py).",
+    says="The regret of DP-UCB-Bound is at most Σ max(B(ln B + 7), 8 ln t/(λ²Δ)) + Δ + 2π²Δ/3, B = √8 "
+    "ln(4t⁴)/(ε(1-λ)).",
+    test="The step of the proof that decides: after that many plays, twice the noise bound is below (1-λ)Δ. Then "
+    "measured regret against the published bound and the one with its errors corrected (theory/upper_bounds.py).",
 )
 def theorem_3_2(study: Study) -> Finding:
     """The argument is right, the constants are not."""
@@ -42,11 +44,12 @@ def theorem_3_2(study: Study) -> Finding:
     verdict = Verdict.ONLY_IF if is_wrong and is_below else Verdict.HOLDS if is_below else Verdict.UNDECIDED
     return Finding(
         verdict,
-        "its constants are corrected: 1/Δ belongs into B, a factor 2 is lost where (1-λ)Δ > 2h is solved, log n is binary. Without "
-        "that its proof does not go through; the bound itself was not exceeded here.",
+        "its constants are corrected: 1/Δ belongs into B, a factor 2 is lost where (1-λ)Δ > 2h is solved, log n is "
+        "binary. Without that its proof does not go through; the bound itself was not exceeded here.",
         (
             f"2 arms, ε = 1, λ = 1/2: after the theorem's {number(published_plays)} plays twice the noise bound is "
-            f"{number(twice_noise(published_plays))}, not below {number(allowed)}; that takes {number(corrected_plays)} plays",
+            f"{number(twice_noise(published_plays))}, not below {number(allowed)}; that takes "
+            f"{number(corrected_plays)} plays",
             *rows,
         ),
     )
@@ -67,7 +70,7 @@ def theorem_3_2_order(study: Study) -> Finding:
         / math.log(math.log(t))
         for t in times
     ]
-    is_bounded = all(later <= earlier for earlier, later in zip(ratios, ratios[1:], strict=False))
+    is_bounded = all(later <= earlier for earlier, later in pairwise(ratios))
     return Finding(
         Verdict.HOLDS if is_bounded else Verdict.FAILS,
         "with the corrected constants too; it is a factor, not a term that is added.",
@@ -78,9 +81,10 @@ def theorem_3_2_order(study: Study) -> Finding:
 @claim(
     "theorem-3.3",
     where="Theorem 3.3, section 3.2, conclusion",
-    says="The regret of DP-UCB is at most Σ Δ[max(C²(ln C + 7)², 8 ln t/Δ²) + 1 + 4ζ(1.5)], C = 56(2+√3.5)√(log t)/ε: a factor of "
-    "O(ε⁻² log² log t).",
-    test="What its proof needs: noise below λ₄√(2 ln t/n), λ₄ = 1 - √3.5/2, for every n of the best arm. And how large the bound is.",
+    says="The regret of DP-UCB is at most Σ Δ[max(C²(ln C + 7)², 8 ln t/Δ²) + 1 + 4ζ(1.5)], C = 56(2+√3.5)√(log "
+    "t)/ε: a factor of O(ε⁻² log² log t).",
+    test="What its proof needs: noise below λ₄√(2 ln t/n), λ₄ = 1 - √3.5/2, for every n of the best arm. And how "
+    "large the bound is.",
 )
 def theorem_3_3(study: Study) -> Finding:
     """No proof, and too large to be tested."""
@@ -102,14 +106,15 @@ def theorem_3_3(study: Study) -> Finding:
     threshold = upper_bounds.dp_ucb(TWO_ARMS.gaps, t, 1.0, form="threshold", capped=False)
     return Finding(
         Verdict.FAILS if noise > allowed else Verdict.HOLDS,
-        "its proof does, and cannot be repaired: it needs the noise of the best arm to be small after a single play, and puts "
-        "log n where the noise is that of a stream of t items (which makes it ε⁻² log³ t). The inequality itself is not refuted: it "
-        "is larger than any regret can be.",
+        "its proof does, and cannot be repaired: it needs the noise of the best arm to be small after a single play, "
+        "and puts log n where the noise is that of a stream of t items (which makes it ε⁻² log³ t). The inequality "
+        "itself is not refuted: it is larger than any regret can be.",
         (
             f"t = {t:,}, n = 1, ε = 1: noise bound {number(noise)}, needed {number(allowed)}",
-            "bound / largest possible regret: " + ", ".join(f"{name}: {ratio:.2g}" for name, ratio in ratios.items()),
-            f"2 arms, ε = 1: it says nothing before t = 10^{informative}; with the noise of a stream of t items the proof's own "
-            f"condition gives {threshold:.2g} at t = {t:,}",
+            "bound / largest possible regret: "
+            + ", ".join(f"{name}: {number(ratio)}" for name, ratio in ratios.items()),
+            f"2 arms, ε = 1: it says nothing before t = 10^{informative}; with the noise of a stream of t items the "
+            f"proof's own condition gives {number(threshold)} at t = {t:,}",
         ),
     )
 
@@ -155,12 +160,12 @@ def noise_below_bonus(study: Study) -> Finding:
     chances = [math.exp(-math.sqrt(2 * math.log(t)) * n ** ((1 - V) / 2)) for n in counts]
     return Finding(
         Verdict.FAILS if chances[0] < chances[-1] else Verdict.HOLDS,
-        "it decreases as n^(v/2-1), the term as n^(-1/2): for v > 1 their ratio grows for ever. The proof of Theorem 3.5 solves this "
-        "inequality the wrong way round.",
+        "it decreases as n^(v/2-1), the term as n^(-1/2): for v > 1 their ratio grows for ever. The proof of Theorem "
+        "3.5 solves this inequality the wrong way round.",
         (
             f"v = {V:g}, t = {t:,}: noise above the term with probability "
             + ", ".join(f"{100 * chance:.1f}% (n = {n:,})" for n, chance in zip(counts, chances, strict=True))
-            + f"; the proof assumes {t**-3.5:.0e}",
+            + f"; the proof assumes {number(t**-3.5)}",
         ),
     )
 
@@ -169,8 +174,8 @@ def noise_below_bonus(study: Study) -> Finding:
     "theorem-3.5",
     where="Theorem 3.5",
     says="The regret of DP-UCB-Int is at most Σ Δ[f₀ + 8 ln t/Δ² + 1 + 4ζ(1.5)], f₀ ≤ 1/ε.",
-    test="Mean regret, two arms, ε = 1: with every noise drawn once, ten times as long as in the experiments; and Algorithm 3 "
-    "exactly as printed.",
+    test="Mean regret, two arms, ε = 1: with every noise drawn once, ten times as long as in the experiments; and "
+    "Algorithm 3 exactly as printed.",
 )
 def theorem_3_5(study: Study) -> Finding:
     """Two readings, both above the bound."""
@@ -183,8 +188,8 @@ def theorem_3_5(study: Study) -> Finding:
     is_above = once.low > bound_once or printed.low > bound_printed
     return Finding(
         Verdict.FAILS if is_above else Verdict.UNDECIDED,
-        "if the first release of the best arm is too low it may never be played again, whatever t: the mean grows in proportion to t. "
-        "Printed to the letter, lucky draws of a bad arm are waited for.",
+        "if the first release of the best arm is too low it may never be played again, whatever t: the mean grows in "
+        "proportion to t. Printed to the letter, lucky draws of a bad arm are waited for.",
         (
             f"drawn once, t = {long.horizon:,}, {long.runs:,} runs: {once} against the bound {number(bound_once)}",
             f"as printed, t = {study.settings.horizon:,}: {printed} against {number(bound_printed)}",

@@ -39,8 +39,8 @@ def _noise(n: int) -> dict[float, int]:
 @claim(
     "hybrid-private",
     where="Section 2.3",
-    says="The hybrid mechanism with noise 1/ε at powers of two and (log t)/ε in the trees between is ε-DP for any number of "
-    "items.",
+    says="The hybrid mechanism with noise 1/ε at powers of two and (log t)/ε in the trees between is ε-DP for any "
+    "number of items.",
     test="Exact loss of every item: the noises of all sums that contain it, added up by enumeration.",
 )
 def hybrid_private(study: Study) -> Finding:
@@ -50,10 +50,11 @@ def hybrid_private(study: Study) -> Finding:
     loss = unsplit.item_loss(4096)
     return Finding(
         Verdict.FAILS if loss > 1.0001 else Verdict.HOLDS,
-        "an item is in a tree that costs ε and again in the next total that costs ε. The authors overlook that the same item "
-        "is used twice, at different times. With ε/2 for each part it is ε-DP.",
+        "an item is in a tree that costs ε and again in the next total that costs ε. The authors overlook that the "
+        "same item is used twice, at different times. With ε/2 for each part it is ε-DP.",
         (
-            f"as published: {number(loss)} ε (4,096 items); already {number(unsplit.item_loss(first))} ε with {first} items",
+            f"as published: {number(loss)} ε (4,096 items); already {number(unsplit.item_loss(first))} ε with "
+            f"{first} items",
             f"with the budget split: {number(split.item_loss(4096))} ε",
         ),
     )
@@ -113,10 +114,10 @@ def tighter_error(study: Study) -> Finding:
 @claim(
     "lemma-b2",
     where="Lemma B.2",
-    says="For any γ ≤ n^-b with any b > 0 the hybrid mechanism is ε-DP and its error is at most √8/ε log(4/γ)(log n + 1) with "
-    "probability 1 - γ.",
-    test="Privacy: exact loss. Error at γ = t^-4: a Chernoff bound of the true noise below the formula for every n < t proves it. "
-    "Small b: the exact tail of the noise at n = 2^k - 1.",
+    says="For any γ ≤ n^-b with any b > 0 the hybrid mechanism is ε-DP and its error is at most √8/ε log(4/γ)(log n "
+    "+ 1) with probability 1 - γ.",
+    test="Privacy: exact loss. Error at γ = t^-4: a Chernoff bound of the true noise below the formula for every n < "
+    "t proves it. Small b: the exact tail of the noise at n = 2^k - 1.",
 )
 def lemma_b2(study: Study) -> Finding:
     """The privacy part fails, the error part needs b of about 1.44."""
@@ -134,11 +135,14 @@ def lemma_b2(study: Study) -> Finding:
     loss = counter.item_loss(4096)
     return Finding(
         Verdict.FAILS if loss > 1.0001 else Verdict.HOLDS,
-        "the privacy part is wrong by a factor of two; the error part holds as it is used (γ = t^-4, n < t) and not for every b > 0.",
+        "the privacy part is wrong by a factor of two; the error part holds as it is used (γ = t^-4, n < t) and not "
+        "for every b > 0.",
         (
             f"loss {number(loss)} ε",
-            f"γ = t^-4, all n < {t:,}: the formula is {number(min(ratios))} to {number(max(ratios))} times a proved bound",
-            f"b = {b:g}, n = 2^{k} - 1: γ = {number(gamma)}, but the error is above the bound with probability {number(chance)}",
+            f"γ = t^-4, all n < {t:,}: the formula is {number(min(ratios))} to {number(max(ratios))} times a proved "
+            "bound",
+            f"b = {b:g}, n = 2^{k} - 1: γ = {number(gamma)}, but the error is above the bound with probability "
+            f"{number(chance)}",
         ),
     )
 
@@ -154,8 +158,8 @@ def theorem_3_1(study: Study) -> Finding:
     published, split = (Hybrid(epsilon=1.0, split=each).item_loss(4096) for each in (False, True))
     return Finding(
         Verdict.ONLY_IF if split <= 1 < published else Verdict.HOLDS,
-        "the budget is split between the two parts of every counter. As published 2ε is proved and ε is not; whether the "
-        "choices alone reveal more than ε is not known.",
+        "the budget is split between the two parts of every counter. As published 2ε is proved and ε is not; whether "
+        "the choices alone reveal more than ε is not known.",
         (f"the sums lose {number(published)} ε as published, {number(split)} ε with the split",),
     )
 
@@ -164,8 +168,8 @@ def theorem_3_1(study: Study) -> Finding:
     "dp-ucb-private",
     where="Section 3.2 (implied)",
     says="DP-UCB is ε-DP as well.",
-    test=f"ε = 1, two arms, six steps, rewards {''.join(map(str, QUIET))} against {''.join(map(str, CHANGED))}: how often the "
-    f"published algorithm plays {', '.join(map(str, TELLING))}.",
+    test=f"ε = 1, two arms, six steps, rewards {''.join(map(str, QUIET))} against {''.join(map(str, CHANGED))}: how "
+    f"often the published algorithm plays {', '.join(map(str, TELLING))}.",
 )
 def dp_ucb_private(study: Study) -> Finding:
     """Refuted by what it plays."""
@@ -174,7 +178,8 @@ def dp_ucb_private(study: Study) -> Finding:
     verdict = Verdict.FAILS if published.low > 1 else Verdict.HOLDS if published.high < 1 else Verdict.UNDECIDED
     return Finding(
         verdict,
-        "six choices alone reveal more than ε. With the budget split ε-DP is proved, and inserting zeros costs nothing.",
+        "six choices alone reveal more than ε. With the budget split ε-DP is proved, and inserting zeros costs "
+        "nothing.",
         (
             f"as published: {one:,} against {other:,} of {trials:,} runs each, log ratio {published} (ε = 1 allows 1)",
             f"with the split: log ratio {split}",
@@ -195,11 +200,11 @@ def equal_noise(study: Study) -> Finding:
     rare = 100
     return Finding(
         Verdict.ONLY_IF,
-        "sums are meant. The index divides them by the number of plays, and the noise of a rarely played arm is larger by "
-        "just that.",
+        "sums are meant. The index divides them by the number of plays, and the noise of a rarely played arm is "
+        "larger by just that.",
         (
             f"sums at t = {t:,}, ε = 1: {number(deviation)} for every arm",
-            f"means: {number(deviation / rare)} after {rare} plays, {number(deviation / (t - rare))} after {t - rare:,}; "
-            f"UCB's own term after {rare} plays is {number(math.sqrt(2 * math.log(t) / rare))}",
+            f"means: {number(deviation / rare)} after {rare} plays, {number(deviation / (t - rare))} after "
+            f"{t - rare:,}; UCB's own term after {rare} plays is {number(math.sqrt(2 * math.log(t) / rare))}",
         ),
     )

@@ -15,10 +15,10 @@ from dpbandits.reproduce.study import Study
 @claim(
     "definition",
     where="Definition 2.1",
-    says="A bandit is private if each single choice, given the choices before, has nearly the same distribution under two "
-    "reward sequences that differ in one step; then no person's presence affects the output much.",
-    test="A policy that satisfies the definition with ε = 1: from step 2 on it answers with randomised response to the very "
-    "first reward, anew at every step. Exact probabilities of its whole sequence of choices.",
+    says="A bandit is private if each single choice, given the choices before, has nearly the same distribution "
+    "under two reward sequences that differ in one step; then no person's presence affects the output much.",
+    test="A policy that satisfies the definition with ε = 1: from step 2 on it answers with randomised response to "
+    "the very first reward, anew at every step. Exact probabilities of its whole sequence of choices.",
 )
 def definition(study: Study) -> Finding:
     """One step is bounded, the sequence is not."""
@@ -27,8 +27,8 @@ def definition(study: Study) -> Finding:
     whole = steps * math.log(keep / (1 - keep))
     return Finding(
         Verdict.FAILS if whole > 1.0001 else Verdict.HOLDS,
-        "it bounds one step and not the sequence: what the choices reveal together grows with every step. Everything below "
-        "uses the standard notion, the whole action sequence.",
+        "it bounds one step and not the sequence: what the choices reveal together grows with every step. Everything "
+        "below uses the standard notion, the whole action sequence.",
         (
             f"one choice: ratio {number(keep / (1 - keep))} = e^1",
             f"{steps} choices together: ratio {number(math.exp(whole))} = e^{whole:.0f}",
@@ -60,8 +60,8 @@ def side_information(study: Study) -> Finding:
     "no-assumption",
     where="Related work",
     says="Privacy needs no assumption on the rewards; the distributional ones are for regret only.",
-    test="Exact loss of every item of the (split) hybrid counter, which holds for any stream of rewards in [0, 1]; then for a "
-    "reward outside.",
+    test="Exact loss of every item of the (split) hybrid counter, which holds for any stream of rewards in [0, 1]; "
+    "then for a reward outside.",
 )
 def no_assumption(study: Study) -> Finding:
     """Any rewards, as long as they are in [0, 1]."""
@@ -80,8 +80,8 @@ def no_assumption(study: Study) -> Finding:
     "post-processing",
     where="Section 3, Figure 1",
     says="It is enough that the means are private: the choices are a function of them and cost nothing more.",
-    test="The frequencies of a telling action sequence under two neighbouring reward sequences, against the exact loss of the "
-    "sums that the choices are made from.",
+    test="The frequencies of a telling action sequence under two neighbouring reward sequences, against the exact "
+    "loss of the sums that the choices are made from.",
 )
 def post_processing(study: Study) -> Finding:
     """Actions never show more than the sums do."""
@@ -117,7 +117,8 @@ def several_rewards(study: Study) -> Finding:
         "δ = 0 (DP-UCB, DP-UCB-Bound); with δ > 0 it must be divided too, by m e^((m-1)ε/m).",
         (
             f"m = {m}, ε/m each, δ = 0: {number(pure.epsilon)} in all",
-            f"m = {m}, ε/m each, δ = e⁻¹⁰ each: δ = {careless.delta:.3g} in all, {number(careless.delta / DELTA)} times as much",
+            f"m = {m}, ε/m each, δ = e⁻¹⁰ each: δ = {careless.delta:.3g} in all, {number(careless.delta / DELTA)} "
+            "times as much",
             f"δ = {budget.delta:.3g} each gives {careful.delta:.3g} = e⁻¹⁰ in all",
         ),
     )

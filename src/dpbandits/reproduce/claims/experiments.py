@@ -32,8 +32,8 @@ def _best_other(study: Study, panel: Panel) -> tuple[str, Interval]:
     "int-best",
     where="Experiments",
     says="DP-UCB-Int is significantly better than all other private algorithms.",
-    test="Mean regret at the horizon in all four panels, with many runs of DP-UCB-Int because a few of them decide its mean; then the "
-    "other readings of Algorithm 3.",
+    test="Mean regret at the horizon in all four panels, with many runs of DP-UCB-Int because a few of them decide "
+    "its mean; then the other readings of Algorithm 3.",
 )
 def int_best(study: Study) -> Finding:
     """In one reading, and not in every panel's mean."""
@@ -77,8 +77,8 @@ def int_best(study: Study) -> Finding:
     "gap-constant",
     where="Experiments",
     says="The gap between DP-UCB-Int and UCB does not grow with time.",
-    test="Two arms, ε = 1: difference of the means at a tenth of the horizon, at the horizon and at ten times it; difference of the "
-    "medians.",
+    test="Two arms, ε = 1: difference of the means at a tenth of the horizon, at the horizon and at ten times it; "
+    "difference of the medians.",
 )
 def gap_constant(study: Study) -> Finding:
     """Not in the mean."""
@@ -91,7 +91,8 @@ def gap_constant(study: Study) -> Finding:
     stuck = share(ours.runs_above(ours.horizon * 0.3 / 2), ours.runs)
     return Finding(
         Verdict.FAILS if growth.low > 0 else Verdict.UNDECIDED,
-        "in some runs the first release of the best arm is so low that it is never played again. One hundred runs often show none.",
+        "in some runs the first release of the best arm is so low that it is never played again. One hundred runs "
+        "often show none.",
         (
             "gap of the means: " + ", ".join(f"{gap} (t = {time:,})" for gap, time in zip(gaps, times, strict=True)),
             "gap of the medians: " + ", ".join(map(number, medians)),
@@ -136,8 +137,8 @@ def early_late(study: Study) -> Finding:
 @claim(
     "early-late-reason",
     where="Experiments",
-    says="The reason: the additional regret of the one depends on the gaps and that of the other does not (the sentence names DP-UCB "
-    "for both), so DP-UCB needs less time with close arms.",
+    says="The reason: the additional regret of the one depends on the gaps and that of the other does not (the "
+    "sentence names DP-UCB for both), so DP-UCB needs less time with close arms.",
     test="Regret beyond UCB's at ε = 1 with the better arm at 0.9 and gaps of 0.3, 0.1 and 0.05.",
 )
 def early_late_reason(study: Study) -> Finding:
@@ -154,7 +155,8 @@ def early_late_reason(study: Study) -> Finding:
     falls_more = plain[-1].value / plain[0].value < bound[-1].value / bound[0].value
     return Finding(
         Verdict.ONLY_IF if falls and falls_more else Verdict.UNDECIDED,
-        "the second “DP-UCB” is read as DP-UCB-Bound: then the additional regret of DP-UCB falls with the gap, that of DP-UCB-Bound hardly.",
+        "the second “DP-UCB” is read as DP-UCB-Bound: then the additional regret of DP-UCB falls with the gap, that "
+        "of DP-UCB-Bound hardly.",
         tuple(
             f"{algorithm}: " + ", ".join(f"{value} (gap {gap:g})" for gap, value in zip(gaps, found, strict=True))
             for algorithm, found in extra.items()
@@ -183,10 +185,10 @@ def private_ucb_worst(study: Study) -> Finding:
 @claim(
     "spread",
     where="Experiments",
-    says=f"The difference between the best and the worst of 100 runs is consistent for the paper's algorithms and UCB: under {SPREAD} with "
-    "two arms.",
-    test="That difference in both panels with two arms; for DP-UCB-Int also the probability that none of 100 runs is further off, from "
-    "many runs.",
+    says=f"The difference between the best and the worst of 100 runs is consistent for the paper's algorithms and "
+    f"UCB: under {SPREAD} with two arms.",
+    test="That difference in both panels with two arms; for DP-UCB-Int also the probability that none of 100 runs is "
+    "further off, from many runs.",
 )
 def spread(study: Study) -> Finding:
     """DP-UCB-Int has runs that are far off."""
@@ -234,7 +236,8 @@ def spread_private_ucb(study: Study) -> Finding:
     is_as_said = max(widths["none"]) > 0.99 * largest and max(widths["published"]) < 0.1 * largest
     return Finding(
         Verdict.ONLY_IF if is_as_said else Verdict.UNDECIDED,
-        f"it runs without the term that makes it explore; then a run loses nothing or everything, 0.3 t = {number(largest)}.",
+        f"it runs without the term that makes it explore; then a run loses nothing or everything, 0.3 t = "
+        f"{number(largest)}.",
         (
             "with its relaxation term: " + " and ".join(map(number, widths["published"])) + " (ε = 1 and 0.1)",
             "without: " + " and ".join(map(number, widths["none"])),

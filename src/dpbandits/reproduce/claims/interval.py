@@ -53,8 +53,8 @@ def cost_as_printed(study: Study) -> tuple[float, int]:
     "lemma-3.1",
     where="Lemma 3.1",
     says="Each released mean of DP-UCB-Int is n^(-v/2)-DP in the rewards of its arm.",
-    test="Sensitivity 1/n over noise n^(v/2-1); and one run of Algorithm 3 as printed, which tests every arm at every step and so "
-    "draws the noise of a waiting arm again and again: all its draws composed.",
+    test="Sensitivity 1/n over noise n^(v/2-1); and one run of Algorithm 3 as printed, which tests every arm at "
+    "every step and so draws the noise of a waiting arm again and again: all its draws composed.",
 )
 def lemma_3_1(study: Study) -> Finding:
     """True of one draw."""
@@ -97,10 +97,10 @@ def _counterexample(t: int) -> tuple[float, float, float, int]:
 @claim(
     "theorem-3.4",
     where="Theorem 3.4",
-    says="After t steps DP-UCB-Int is (ε′, δ′)-DP, ε′ the smaller of simple composition (C) and k-fold adaptive composition (D) of the "
-    "releases, summed over all n ≤ t and multiplied by ε.",
-    test="Both branches against the exact composition (privacy loss distribution) of the releases; D as printed, with √(t^v); and "
-    "the y-series under branch C.",
+    says="After t steps DP-UCB-Int is (ε′, δ′)-DP, ε′ the smaller of simple composition (C) and k-fold adaptive "
+    "composition (D) of the releases, summed over all n ≤ t and multiplied by ε.",
+    test="Both branches against the exact composition (privacy loss distribution) of the releases; D as printed, "
+    "with √(t^v); and the y-series under branch C.",
 )
 def theorem_3_4(study: Study) -> Finding:
     """Right with three readings."""
@@ -117,11 +117,13 @@ def theorem_3_4(study: Study) -> Finding:
     _, bound, delta, releases = _counterexample(t)
     return Finding(
         Verdict.ONLY_IF if is_valid else Verdict.FAILS,
-        "every release is drawn once, √(t^v) is read as √(n^v), and branch C is used with the x-series or a constant interval only.",
+        "every release is drawn once, √(t^v) is read as √(n^v), and branch C is used with the x-series or a constant "
+        "interval only.",
         (
             *rows,
             f"the misprint makes D too small by {number(right - misprinted)} ε at t = {t:,}",
-            f"y-series, ε′ = 0.1: {releases} releases, claimed {number(bound)}, but δ there is at least {delta:.2g} > e⁻¹⁰ = {DELTA:.2g}"
+            f"y-series, ε′ = 0.1: {releases} releases, claimed {number(bound)}, but δ there is at least {delta:.2g} "
+            f"> e⁻¹⁰ = {DELTA:.2g}"
             if delta > DELTA
             else f"y-series, ε′ = 0.1: no violation at this horizon (δ at least {delta:.2g})",
         ),
@@ -132,8 +134,8 @@ def theorem_3_4(study: Study) -> Finding:
     "corollary-3.1",
     where="Corollary 3.1",
     says="In closed form: ε′ is at most the smaller of ε(t^(1-v/2) - v/2)/(1-v/2) and 2εζ(v) + √(2εζ(v) ln(1/δ′)).",
-    test="Against exact composition for all three series; for the y-series a lower bound on δ from one event: all noises fall on "
-    "the far side.",
+    test="Against exact composition for all three series; for the y-series a lower bound on δ from one event: all "
+    "noises fall on the far side.",
 )
 def corollary_3_1(study: Study) -> Finding:
     """The y-series satisfies the second branch only."""
@@ -152,14 +154,16 @@ def corollary_3_1(study: Study) -> Finding:
     delta = 2.0**-releases * max(0.0, -math.expm1(closed - full))
     return Finding(
         Verdict.FAILS if not is_valid else Verdict.ONLY_IF if delta > DELTA else Verdict.HOLDS,
-        "every release is drawn once, and the first branch is not used with the y-series, whose condition does not give it.",
+        "every release is drawn once, and the first branch is not used with the y-series, whose condition does not "
+        "give it.",
         (
             "really spent, of the branches that hold, ε′ = 1: "
             + ", ".join(rows[:3])
             + "; ε′ = 0.1: "
             + ", ".join(rows[3:]),
-            f"y-series, ε′ = 0.1, {releases} releases: the first branch says {number(closed)}, but with probability 2^-{releases} all "
-            f"noises fall on the far side and show {number(full)}: δ is at least {delta:.2g} > e⁻¹⁰ = {DELTA:.2g}",
+            f"y-series, ε′ = 0.1, {releases} releases: the first branch says {number(closed)}, but with probability "
+            f"2^-{releases} all noises fall on the far side and show {number(full)}: δ is at least {delta:.2g} > "
+            f"e⁻¹⁰ = {DELTA:.2g}",
         ),
     )
 
@@ -167,8 +171,8 @@ def corollary_3_1(study: Study) -> Finding:
 @claim(
     "corollary-3.2",
     where="Corollary 3.2, experiments",
-    says="Run with ε = (√((ln(1/δ′)+4ε′)/(8ζ(v))) - √(ln(1/δ′)/(8ζ(v))))², Algorithm 3 is (ε′, δ′)-DP; so the experiments with δ′ = "
-    "e⁻¹⁰ are.",
+    says="Run with ε = (√((ln(1/δ′)+4ε′)/(8ζ(v))) - √(ln(1/δ′)/(8ζ(v))))², Algorithm 3 is (ε′, δ′)-DP; so the "
+    "experiments with δ′ = e⁻¹⁰ are.",
     test="The formula put into Corollary 3.1; and exact composition of the y-series up to the horizon.",
 )
 def corollary_3_2(study: Study) -> Finding:
@@ -197,8 +201,8 @@ def corollary_3_2(study: Study) -> Finding:
 @claim(
     "lemma-b1",
     where="Lemma B.1",
-    says="The series W (x or y) may take the place of the constant interval in the privacy proof, and its intervals are never longer "
-    "than ⌈1/ε⌉.",
+    says="The series W (x or y) may take the place of the constant interval in the privacy proof, and its intervals "
+    "are never longer than ⌈1/ε⌉.",
     test="Both inequalities of the proof, and every interval up to the horizon, for 60 values of ε from 10⁻⁴ to 1.",
 )
 def lemma_b1(study: Study) -> Finding:

@@ -34,7 +34,8 @@ def relaxation(arms: int, t: float, epsilon: float) -> float:
     "optimal-regret",
     where="Abstract",
     says="There are (ε, δ)-private variants of UCB with optimal regret O(ε⁻¹ + log T): DP-UCB-Int.",
-    test="Two arms, ε = 1: growth of the mean regret from the horizon to ten times it; a regret of order log T grows by ln(10 T)/ln T.",
+    test="Two arms, ε = 1: growth of the mean regret from the horizon to ten times it; a regret of order log T grows "
+    "by ln(10 T)/ln T.",
 )
 def optimal_regret(study: Study) -> Finding:
     """Linear, with a small factor."""
@@ -46,11 +47,13 @@ def optimal_regret(study: Study) -> Finding:
     constants = [lower_bounds.asymptotic_constant(TWO_ARMS.means, epsilon) for epsilon in (0.1, math.inf)]
     return Finding(
         Verdict.FAILS if grows else Verdict.UNDECIDED,
-        "not by this algorithm: a fixed share of its runs has linear regret. (With δ = 0 nobody can: ε multiplies log T in the lower bound.)",
+        "not by this algorithm: a fixed share of its runs has linear regret. (With δ = 0 nobody can: ε multiplies "
+        "log T in the lower bound.)",
         (
-            f"mean {here} at t = {t:,}, {later} at t = {10 * t:,}: a factor {number(later.value / here.value)} where log T allows "
-            f"{number(allowed)}",
-            f"lower bound for δ = 0: {number(constants[0])} ln T at ε = 0.1, {number(constants[1])} ln T without privacy",
+            f"mean {here} at t = {t:,}, {later} at t = {10 * t:,}: a factor {number(later.value / here.value)} where "
+            f"log T allows {number(allowed)}",
+            f"lower bound for δ = 0: {number(constants[0])} ln T at ε = 0.1, {number(constants[1])} ln T without "
+            "privacy",
         ),
     )
 
@@ -59,8 +62,8 @@ def optimal_regret(study: Study) -> Finding:
     "earlier-results",
     where="Abstract, related work",
     says="Earlier algorithms (Private-UCB) only achieve O(ε⁻² log² T), with terms linear in the number of arms.",
-    test="Private-UCB with ε from 10 to 80, where it has learnt by the horizon: the exponent of 1/ε; and that of log T and K in the "
-    "plays its relaxation term Γ asks for.",
+    test="Private-UCB with ε from 10 to 80, where it has learnt by the horizon: the exponent of 1/ε; and that of log "
+    "T and K in the plays its relaxation term Γ asks for.",
 )
 def earlier_results(study: Study) -> Finding:
     """Linear in K indeed; the exponents are others."""
@@ -75,7 +78,8 @@ def earlier_results(study: Study) -> Finding:
         Verdict.FAILS if is_other else Verdict.UNDECIDED,
         "with the failure probability t⁻⁴ of the experiments it is ε⁻¹ log³ T; linear in the number of arms is right.",
         (
-            f"measured: regret grows as ε^-{in_epsilon:.2f} ({number(regrets[0])} at ε = 10, {number(regrets[1])} at 80)",
+            f"measured: regret grows as ε^-{in_epsilon:.2f} ({number(regrets[0])} at ε = 10, {number(regrets[1])} at "
+            "80)",
             f"Γ = K ln²T ln(K T⁵ ln T)/ε: exponent {in_log:.2f} of log T, {in_arms:.2f} of K",
         ),
     )
@@ -123,7 +127,8 @@ def additive_constant(study: Study) -> Finding:
     "better-bounds",
     where="Abstract; contributions, 2",
     says="DP-UCB-Bound and DP-UCB have substantially better bounds than the earlier algorithm of the same family.",
-    test="Plays that Private-UCB's term Γ asks for, 2Γ/Δ per arm, times Δ, against the bounds of Theorems 3.2 (corrected, split) and 3.3.",
+    test="Plays that Private-UCB's term Γ asks for, 2Γ/Δ per arm, times Δ, against the bounds of Theorems 3.2 "
+    "(corrected, split) and 3.3.",
 )
 def better_bounds(study: Study) -> Finding:
     """One of the two."""
@@ -137,11 +142,12 @@ def better_bounds(study: Study) -> Finding:
         bound_wins &= bound < earlier
         plain_loses &= plain > earlier
         rows.append(
-            f"{panel.name}: earlier {earlier:,.0f}, Theorem 3.2 corrected {bound:,.0f}, Theorem 3.3 {plain:.2g}"
+            f"{panel.name}: earlier {earlier:,.0f}, Theorem 3.2 corrected {bound:,.0f}, Theorem 3.3 {number(plain)}"
         )
     return Finding(
         Verdict.ONLY_IF if bound_wins and plain_loses else Verdict.HOLDS if bound_wins else Verdict.FAILS,
-        "DP-UCB-Bound is meant. DP-UCB's bound is not proved, and at the horizon of the experiments it is larger than the earlier one.",
+        "DP-UCB-Bound is meant. DP-UCB's bound is not proved, and at the horizon of the experiments it is larger "
+        "than the earlier one.",
         tuple(rows),
     )
 
@@ -170,11 +176,11 @@ def no_horizon(study: Study) -> Finding:
 def _is_same_with_longer_horizon(policy: Policy) -> bool:
     times = np.arange(1, 501)
     for seed in range(50):
-        regrets = [np.empty((1, len(times))) for _ in range(2)]
-        for horizon, found in zip((500, 2000), regrets, strict=True):
+        short, long = np.empty((1, len(times))), np.empty((1, len(times)))
+        for horizon, found in ((500, short), (2000, long)):
             job = Job(policy, TWO_ARMS.environment, horizon, times, blocks=False)
             job.play(np.random.SeedSequence(seed), found)
-        if not np.array_equal(*regrets):
+        if not np.array_equal(short, long):
             return False
     return True
 
@@ -208,7 +214,8 @@ def experiments_validate(study: Study) -> Finding:
         broken.append(f"2 arms, ε = 1, drawn once, t = {10 * t:,}: {mean_at(long)} against {number(bound)}")
     return Finding(
         Verdict.FAILS if broken or vacuous else Verdict.HOLDS,
-        "one bound of three is confirmed where it says something at all; one is larger than any regret; one is exceeded.",
+        "one bound of three is confirmed where it says something at all; one is larger than any regret; one is "
+        "exceeded.",
         (
             f"Theorem 3.2: below the bound, and the bound below t max Δ, in {confirmed} of 4 panels",
             f"Theorem 3.3: bound at least t max Δ in {vacuous} of 4 panels",
