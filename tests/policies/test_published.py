@@ -5,20 +5,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 from numpy.typing import NDArray
 
 import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits.mechanisms import Hybrid, SeededNoise, WeightedHybrid, hybrid, insert, noise_class, weighted
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies import Policy, select, update
+from dpbandits.policies import Policy
 from dpbandits.policies.counting import COUNTERS
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
 from dpbandits.privacy import Budget, interval_epsilon, release_times
-from dpbandits.simulation import loop
-from dpbandits.simulation.compiled import register_kernels
+from dpbandits.simulation import count_actions
 
 TWO = dpb.Bernoulli([0.9, 0.6])
 DELTA = math.exp(-10)
@@ -121,8 +119,6 @@ def test_dp_ucb_int_gets_stuck_in_a_few_runs() -> None:
 
 # ---- the counter-example to the paper's claim for DP-UCB
 
-PATTERN = np.array([0, 1, 1, 0, 0, 0])
-
 
 def test_published_dp_ucb_is_not_private_as_claimed() -> None:
     """Rewards 000000 against 001000, actions 1,2,2,1,1,1: the probabilities differ by more than e at epsilon = 1."""
@@ -137,31 +133,10 @@ def test_published_dp_ucb_is_not_private_as_claimed() -> None:
 
 def log_ratio(policy: Policy, trials: int) -> tuple[float, float]:
     counts = []
-    for seed, third in ((1, 0.0), (2, 1.0)):
-        params, state_class, sizes = policy.configure(2, len(PATTERN))
-        rewards = np.array([0.0, 0.0, third, 0.0, 0.0, 0.0])
-        state = allocate(state_class, sizes, np.float64)
-        counts.append(_matches(params, state, rewards, PATTERN, SeededNoise(seed), trials))
+    for seed, third in ((1, 0), (2, 1)):
+        played = count_actions(policy, [0, 0, third, 0, 0, 0], arms=2, trials=trials, seed=seed)
+        counts.append(played[1, 2, 2, 1, 1, 1])
     return math.log(counts[0] / counts[1]), math.sqrt(sum(1 / count for count in counts))
-
-
-register_kernels()
-
-
-@njit
-def _matches(params: Any, state: Any, rewards: Any, pattern: Any, noise: Any, trials: int) -> int:
-    matches = 0
-    for _ in range(trials):
-        loop.clear(state)
-        is_match = True
-        for i in range(len(pattern)):
-            arm = select(params, state, i + 1)
-            if arm != pattern[i]:
-                is_match = False
-                break
-            update(params, state, arm, 1, rewards[i], i + 2, noise)
-        matches += is_match
-    return matches
 
 
 # ---- the error bounds

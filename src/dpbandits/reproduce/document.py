@@ -1,6 +1,7 @@
 """A report as data, which becomes a web page or Markdown: headings, paragraphs, tables, pictures, commands."""
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -100,7 +101,7 @@ def _markdown_cell(cell: Cell) -> str:
         return f"`{cell.text}`"
     if isinstance(cell, Badge):
         return f"**{cell.text}**"
-    return cell.replace("|", "\\|")
+    return re.sub(r"<(?=[A-Za-z/!])", "&lt;", cell).replace("|", "\\|")  # what could be a tag, or a column
 
 
 def to_html(blocks: Sequence[Block], title: str) -> str:

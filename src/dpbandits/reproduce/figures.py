@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dpbandits.plots import COLOURS, DASHES
 from dpbandits.policies import DPUCBInt
 from dpbandits.reproduce.experiments import PANELS, Line, Panel, stated
@@ -159,14 +157,15 @@ def _certified(line: Line, horizon: int) -> str:
 def _apart(places: list[float], room: float) -> list[float]:
     """Return rising places with at least so much room between them, near the given ones and inside [0, 1]."""
     moved = list(places)
-    for _ in range(200):
+    for _ in range(100):  # neighbours that overlap give way equally
         for i in range(len(moved) - 1):
-            overlap = room - (moved[i + 1] - moved[i])
-            if overlap > 1e-9:
-                moved[i] -= overlap / 2
-                moved[i + 1] += overlap / 2
-        shift = max(0.0, room / 2 - moved[0]) - max(0.0, moved[-1] - 1 + room / 2)
-        moved = list(np.array(moved) + shift)
+            overlap = max(0.0, room - (moved[i + 1] - moved[i]))
+            moved[i] -= overlap / 2
+            moved[i + 1] += overlap / 2
+    for i in range(len(moved)):  # then all move inside, from below and from above
+        moved[i] = max(moved[i], moved[i - 1] + room if i else room / 2)
+    for i in reversed(range(len(moved))):
+        moved[i] = min(moved[i], moved[i + 1] - room if i + 1 < len(moved) else 1 - room / 2)
     return moved
 
 

@@ -88,9 +88,9 @@ class PrintedAlgorithm3(Policy):
         arms, horizon = validated_size(arms, horizon)
         return Setup(Params(tables(horizon), self.interval, self.v / 2), State, {"arms": arms})
 
-    def guarantee(self, horizon: float = math.inf) -> None:
+    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
         """Return that nothing is proved."""
-        return
+        return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
         """Return Corollary 3.1, which counts every release once."""

@@ -8,8 +8,8 @@ import hashlib
 import json
 import os
 import time
-import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 import dpbandits
 from dpbandits import _validate
 from dpbandits.environments.base import Environment
+from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.reproduce.experiments import HORIZON, RUNS
 from dpbandits.simulation import RegretSummary, summarise
@@ -76,7 +77,7 @@ class Study:
     def kept(self, what: str, compute: Callable[[], Any]) -> Any:
         """Return a result that JSON can hold, computed now or by an earlier process with the same settings."""
         path = self._path(f"{what} {self.settings!r}", ".json")
-        if path.exists():
+        with suppress(FileNotFoundError, ValueError):  # what is damaged is computed again
             return json.loads(path.read_text("utf-8"))
         result = json.loads(json.dumps(compute()))  # the same form now as later
         _replace(path, lambda part: part.write_text(json.dumps(result), "utf-8"))
@@ -113,9 +114,7 @@ class Study:
 def _loaded(path: Path) -> RegretSummary | None:
     try:
         return RegretSummary.load(path)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):  # damaged: it is computed again
+    except (FileNotFoundError, InvalidInput):  # what is damaged is computed again
         return None
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits.errors import InvalidInput
+
 _GROWTH = math.log(1.01)
 _FEW = 1000
 _ARRAYS = ("checkpoints", "totals", "squares", "least", "largest", "few", "counts", "sums")
@@ -120,9 +122,13 @@ class RegretSummary:
     def load(cls, path: str | PathLike[str]) -> "RegretSummary":
         """Read one that was saved; more runs can be added."""
         summary = cls.__new__(cls)
-        with open(path, "rb") as file, np.load(file) as archive:
-            for name in _ARRAYS:
-                setattr(summary, name, archive[name])
-            summary.runs, summary._bins = int(archive["runs"]), int(archive["bins"])
-            summary._smallest = float(archive["smallest"])
+        with open(path, "rb") as file:
+            try:
+                with np.load(file) as archive:
+                    for name in _ARRAYS:
+                        setattr(summary, name, archive[name])
+                    summary.runs, summary._bins = int(archive["runs"]), int(archive["bins"])
+                    summary._smallest = float(archive["smallest"])
+            except Exception:  # noqa: BLE001  (a damaged archive can raise anything)
+                raise InvalidInput(f"Expected {path} to be a saved summary, but it cannot be read as one.") from None
         return summary

@@ -175,11 +175,11 @@ def no_horizon(study: Study) -> Finding:
 
 def _is_same_with_longer_horizon(policy: Policy) -> bool:
     times = np.arange(1, 501)
+    short_job, long_job = (Job(policy, TWO_ARMS.environment, t, times, blocks=False) for t in (500, 2000))
     for seed in range(50):
         short, long = np.empty((1, len(times))), np.empty((1, len(times)))
-        for horizon, found in ((500, short), (2000, long)):
-            job = Job(policy, TWO_ARMS.environment, horizon, times, blocks=False)
-            job.play(np.random.SeedSequence(seed), found)
+        short_job.play(np.random.SeedSequence(seed), short)
+        long_job.play(np.random.SeedSequence(seed), long)
         if not np.array_equal(short, long):
             return False
     return True
