@@ -90,7 +90,41 @@ def test_policies_lists_names_guarantees_and_sources(run: Any) -> None:
 
 def test_help_and_version(run: Any) -> None:
     assert dpb.__version__ in run("--version")[1]
-    for words in (("--help",), ("simulate", "--help"), ("policies", "--help")):
+    for words in (("--help",), ("reproduce", "--help"), ("simulate", "--help"), ("policies", "--help")):
         status, out, _ = run(*words)
         assert status == 0
         assert "Usage" in out
+
+
+def test_one_claim_is_repeated_and_nothing_is_written(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("reproduce", "--claim", "definition")
+    assert (status, err) == (0, "")
+    assert "Definition 2.1" in out
+    assert "ratio 148.4 = e^5" in out
+    assert "FAILS: it bounds one step" in out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--claim", "theorem-9"), "Expected claim='theorem-9' to be one of optimal-regret,"),
+        (("--runs", "1"), "Expected runs=1 in [2, 1000000000]."),
+        (("--runs", "many"), "Expected runs='many' to be a number."),
+        (("--horizon", "10"), "Expected horizon=10 in [1000, 1000000000]."),
+        (("--seed", "-1"), "Expected seed=-1 in [0, inf)."),
+        (("--out", "file.txt"), "Expected out='file.txt' to be a folder."),
+    ],
+)
+def test_reproduce_refuses_bad_input_before_it_does_anything(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file.txt").write_text("")
+    status, out, err = run("reproduce", *words)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(list(tmp_path.iterdir())) == 1

@@ -3,7 +3,7 @@
 Importing the package is light: numba, OpenDP, dp-accounting, pandas and matplotlib are loaded on first use.
 """
 
-from dpbandits import environments, live, mechanisms, policies, privacy
+from dpbandits import environments, live, mechanisms, policies, privacy, theory
 from dpbandits._kernel import kernel
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError
@@ -38,4 +38,5 @@ __all__ = [
     "policies",
     "privacy",
     "simulate",
+    "theory",
 ]

@@ -22,18 +22,20 @@ def command(folder: Path) -> list[str]:
     return [sys.executable, "-c", "from dpbandits.cli import main; main()", *words]
 
 
-def test_killed_twice_and_started_again_gives_the_same_files(tmp_path: Path) -> None:
+def test_killed_stopped_and_started_again_gives_the_same_files(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run(command(whole), check=True, capture_output=True)
     parts = len(list((whole / "parts").iterdir()))
-    for share in (0.3, 0.7):
-        process = subprocess.Popen(command(broken), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for share, stop, status in ((0.3, signal.SIGKILL, -signal.SIGKILL), (0.7, signal.SIGINT, 130)):
+        process = subprocess.Popen(command(broken), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while process.poll() is None and (
             not broken.exists() or len(list((broken / "parts").glob("*"))) < share * parts
         ):
             time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+        process.send_signal(stop)
+        _, said = process.communicate()
+        assert process.returncode == status
+        assert said == ("Stopped. The same command goes on from here.\n" if status == 130 else "")
         assert not (broken / "report.html").exists()
     left = {
         path.name: path.stat().st_mtime_ns for path in (broken / "parts").iterdir() if path.suffix in (".npz", ".json")

@@ -1,0 +1,11 @@
+"""The command line itself: one application, to which every other file of this room adds a command."""
+
+import typer
+
+app = typer.Typer(
+    help="Differentially private bandits: reproduce the paper they start from, simulate them, see what is proved.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)

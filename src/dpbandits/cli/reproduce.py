@@ -1,0 +1,118 @@
+"""`dpbandits reproduce`."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dpbandits import reproduce
+from dpbandits.cli.app import app
+from dpbandits.cli.words import console, whole
+from dpbandits.errors import InvalidInput
+from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
+from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS
+
+_QUICK_RUNS = 10
+_QUICK_EFFORT = 0.05
+_COLOURS = {"holds": "green", "holds only if": "yellow", "fails": "red", "not decided": "dim"}
+
+
+@app.command("reproduce")
+def reproduce_command(
+    out: Annotated[Path, typer.Option(help="The folder for figures, report and data.")] = Path("reproduction"),
+    horizon: Annotated[str, typer.Option(help="Steps per run; the paper has 1e5.")] = "1e5",
+    runs: Annotated[
+        str | None, typer.Option(help="Runs per curve; the paper has 100. Memory does not grow with them.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="10 runs, and fewer for single claims: a first look in 15 s.")
+    ] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Draw the regret bounds into the figures.")] = False,
+    claim: Annotated[
+        str | None, typer.Option(help="Test this claim alone, from scratch, and write nothing. See the report.")
+    ] = None,
+) -> None:
+    """Run the experiments of the 2016 paper again and test every claim it makes.
+
+    It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-certified.*, and data.
+    Stopped at any time, the same command goes on where it was. An example:
+
+    dpbandits reproduce --runs 1000 --out thousand-runs
+    """
+    usual_runs = _QUICK_RUNS if quick else RUNS
+    settings = reproduce.Settings(
+        horizon=whole("horizon", horizon),
+        runs=usual_runs if runs is None else whole("runs", runs),
+        seed=seed,
+        effort=_QUICK_EFFORT if quick else 1.0,
+    )
+    flags = " --quick" if quick else ""
+    flags += "" if settings.horizon == HORIZON else f" --horizon {settings.horizon}"
+    flags += "" if settings.runs == usual_runs else f" --runs {settings.runs}"
+    flags += f" --seed {seed}" if seed else ""
+    if claim is not None:
+        _repeat(claim, settings)
+        return
+    if out.exists() and not out.is_dir():
+        raise InvalidInput(f"Expected out={str(out)!r} to be a folder.")
+    study = reproduce.Study(settings, out)
+    try:
+        reproduce.play_panels(study)
+        pulls, seconds = study.pulls, study.seconds
+        findings = reproduce.check_claims(study)
+        reproduce.write_all(study, findings, out, flags=flags, bounds=bounds)
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        raise SystemExit(130) from None
+    console().print(_panels_table(study), _verdicts_table(findings))
+    if pulls:
+        print(f"The panels: {pulls:.2g} pulls in {seconds:.1f} s of CPU time, compiling included.")
+    print(f"Report: {out / 'report.html'}")
+
+
+def _repeat(name: str, settings: reproduce.Settings) -> None:
+    known = {claim.name: claim for claim in CLAIMS}
+    if name not in known:
+        raise InvalidInput(f"Expected claim={name!r} to be one of {', '.join(known)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        findings = reproduce.check_claims(reproduce.Study(settings, Path(folder)), [known[name]])
+    _show_claim(known[name], findings[name])
+
+
+def _panels_table(study: Study) -> Table:
+    table = Table(title="Mean regret, as published / as certified")
+    table.add_column("algorithm")
+    for panel in PANELS:
+        table.add_column(panel.name, justify="right")
+    for place, line in enumerate(PANELS[0].lines("published")):
+        cells = []
+        for panel in PANELS:
+            policies = (panel.lines(form)[place].policy for form in FORMS)
+            means = (study.summary(policy, panel.scenario.environment).mean[-1] for policy in policies)
+            cells.append(" / ".join(f"{mean:,.0f}" for mean in means))
+        table.add_row(line.algorithm, *cells)
+    return table
+
+
+def _verdicts_table(findings: dict[str, Finding]) -> Table:
+    table = Table(title="Every claim of the paper")
+    for column in ("where", "claim", "verdict", "which means"):
+        table.add_column(column, overflow="fold")
+    for claim in CLAIMS:
+        finding = findings[claim.name]
+        table.add_row(claim.where, claim.name, finding.verdict, finding.reason, style=_COLOURS[finding.verdict])
+    return table
+
+
+def _show_claim(claim: Claim, finding: Finding) -> None:
+    lines = Console(soft_wrap=True)
+    lines.print(f"{claim.where}. {claim.says}\n\nTest: {claim.test}\n", markup=False, highlight=False)
+    for line in finding.numbers:
+        lines.print(f"  {line}", markup=False, highlight=False)
+    text = f"\n{finding.verdict.upper()}: {finding.reason}"
+    lines.print(text, style=_COLOURS[finding.verdict], markup=False, highlight=False)

@@ -1,0 +1,89 @@
+"""What commands share: reading words into numbers, policies and files, and writing guarantees."""
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from dpbandits import _validate
+from dpbandits.errors import InvalidInput
+from dpbandits.policies import POLICIES, Policy
+
+
+def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
+    """Return the policy that a text such as "dp-ucb-int:series=x" describes."""
+    name, *settings = text.split(":")
+    if name not in POLICIES:
+        raise InvalidInput(f"Expected policy {name!r} to be one of {', '.join(POLICIES)}.")
+    kind = POLICIES[name]
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    chosen: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or key not in known:
+            if not known:
+                raise InvalidInput(f"Expected {name} without settings, not {setting!r}: it has none.")
+            allowed = ", ".join(known)
+            raise InvalidInput(f"Expected setting {setting!r} of {name} as key=value, with a key among {allowed}.")
+        chosen[key] = _value(value)
+    defaults = {"epsilon": epsilon, "delta": delta}
+    return kind(**{key: value for key, value in defaults.items() if key in known} | chosen)
+
+
+def console() -> Console:
+    """Return a console that is wide where nobody looks at it."""
+    return Console(width=None if Console().is_terminal else 160)
+
+
+def stated(guarantee: Any, nothing: str = "none", *, short: bool = False) -> str:
+    """Return a guarantee in few words."""
+    if guarantee is None:
+        return nothing
+    budget = (
+        f"{guarantee.epsilon:.4g}-DP"
+        if guarantee.delta == 0
+        else f"({guarantee.epsilon:.4g}, {guarantee.delta:.2g})-DP"
+    )
+    if short:
+        return budget
+    return f"{budget}, {'by' if guarantee.certified else 'claimed by'} {guarantee.theorem}"
+
+
+def listed(text: str) -> list[str]:
+    """Return the parts between commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def number(name: str, text: str) -> float:
+    """Return a number; `name` is for the error."""
+    for kind in (int, float):  # a float would round long integers
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    raise InvalidInput(f"Expected {name}={text!r} to be a number.")
+
+
+def whole(name: str, text: str) -> int:
+    """Return a positive whole number; 1e5 is one."""
+    return _validate.integer("[1, inf)", **{name: number(name, text)})
+
+
+def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
+    """Refuse a file whose ending is unknown, or that has no folder."""
+    ((name, path),) = named.items()
+    if path is None:
+        return
+    if path.suffix.lower() not in allowed:
+        raise InvalidInput(f"Expected {name}={str(path)!r} to end in {', '.join(allowed)}.")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InvalidInput(f"Expected {name}={str(path)!r} to be a file in a folder that exists.")
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
