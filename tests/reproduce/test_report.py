@@ -117,8 +117,10 @@ def test_data_is_tidy_and_complete(small: Small) -> None:
 
 def test_the_same_study_writes_the_same_files(small: Small, tmp_path: Path) -> None:
     study, findings, folder = small
-    for path in write_all(study, findings, tmp_path, flags=" --horizon 2000", bounds=True):
-        assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
+    paths = write_all(study, findings, tmp_path, flags=" --horizon 2000", bounds=True)
+    assert len(paths) == 2 * 3 + 8 + 4
+    for path in paths:
+        assert path.read_bytes() == (folder / path.relative_to(tmp_path)).read_bytes(), path.name
 
 
 def test_a_panel_names_its_curves_and_marks_the_initial_phase(small: Small) -> None:

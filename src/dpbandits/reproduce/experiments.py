@@ -68,10 +68,8 @@ class Line:
 
     def opening(self, arms: int, horizon: int) -> int:
         """How many steps its initial phase has, in which arms take turns whatever happens."""
-        if not isinstance(self.policy, DPUCBInt):
-            return arms
-        first = next(iter(self.policy.blocks(horizon)), None)
-        return horizon if first is None else min(arms * first.last, horizon)
+        plays = first_interval(self.policy) if isinstance(self.policy, DPUCBInt) else 1
+        return min(arms * plays, horizon)
 
 
 @cache
@@ -82,6 +80,12 @@ def _guarantee(policy: Policy, horizon: int) -> Guarantee | None:
 def published_interval(epsilon: float, series: str = "y") -> DPUCBInt:
     """Return DP-UCB-Int as the experiments use it, with noise that is drawn once."""
     return DPUCBInt(epsilon=epsilon, delta=DELTA, v=V, series=series, bonus="frozen", accounting="corollary")
+
+
+@cache
+def first_interval(policy: DPUCBInt) -> int:
+    """Return f_0 = W_1: how often an arm is played before its first release."""
+    return next(policy.blocks(10**6)).last
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpbandits.plots import COLOURS, DASHES
 from dpbandits.policies import DPUCBInt
-from dpbandits.reproduce.experiments import PANELS, Line, Panel, stated
+from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval, stated
 from dpbandits.reproduce.statistics import number
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds
@@ -26,8 +26,8 @@ _BELOW = 0.1  # where the regret axis begins; nothing is drawn below
 _ROOM = 0.118  # of the axis, for one label of two lines
 
 
-def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> list[Path]:
-    """Draw all four panels into one figure and write it in every format."""
+def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Iterator[Path]:
+    """Draw all four panels into one figure, write it in every format, and yield each file when it is there."""
     from matplotlib.figure import Figure
 
     stem = "figure" if form == "published" else f"figure-{form}"
@@ -39,10 +39,10 @@ def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> list[
             draw_panel(axes, study, panel, form, bounds=bounds)
         figure.text(0.012, 0.988, TITLES[form], fontsize=13, fontweight="bold", va="top")
         figure.text(0.012, 0.962, caption(study, bounds=bounds), fontsize=9.5, va="top")
-        paths = [folder / f"{stem}{ending}" for ending in FORMATS]
-        for path in paths:
-            figure.savefig(path, dpi=130, metadata=_metadata(path.suffix))
-    return paths
+        for ending in FORMATS:
+            path = folder / f"{stem}{ending}"
+            figure.savefig(path, dpi=130, metadata=_metadata(ending))
+            yield path
 
 
 def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
@@ -120,7 +120,7 @@ def _bounds(line: Line, panel: Panel) -> Iterator[tuple[Any, Callable[[float], f
     elif line.algorithm == "DP-UCB":
         yield dotted, lambda t: upper_bounds.dp_ucb(gaps, t, epsilon)
     elif isinstance(line.policy, DPUCBInt):
-        first = next(iter(line.policy.blocks(10**7))).last
+        first = first_interval(line.policy)
         yield dotted, lambda t: upper_bounds.dp_ucb_int(gaps, t, first)
 
 

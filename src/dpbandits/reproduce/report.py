@@ -1,6 +1,7 @@
 """The report: what was run, what came out, and a verdict on every claim; as a page, as Markdown, and as data."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,21 @@ from dpbandits.reproduce.document import (
     to_html,
     to_markdown,
 )
-from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS, Panel, published_interval, stated
+from dpbandits.reproduce.experiments import (
+    FORMS,
+    HORIZON,
+    PANELS,
+    RUNS,
+    Line,
+    Panel,
+    first_interval,
+    published_interval,
+    stated,
+)
 from dpbandits.reproduce.figures import TITLES, caption, panel_svg
 from dpbandits.reproduce.statistics import mean_at, number
 from dpbandits.reproduce.study import Study
+from dpbandits.simulation import RegretSummary
 from dpbandits.theory import lower_bounds, upper_bounds
 
 if TYPE_CHECKING:
@@ -36,29 +48,38 @@ _KINDS = {
 }
 
 
-def write_report(study: Study, findings: dict[str, Finding], folder: Path, *, flags: str, bounds: bool) -> list[Path]:
-    """Write the page, the Markdown and the tables; `flags` are what to add to a command to get the same settings."""
-    pictures = {
-        (form, panel): Picture(
-            f"panels/{form}-{panel.slug}.svg",
-            panel_svg(study, panel, form, bounds=bounds),
-            f"Regret over time, {panel.name}, {form}: "
-            + ", ".join(f"{line.algorithm} {number(_final(study, panel, line)[0])}" for line in panel.lines(form)),
-        )
-        for form in FORMS
-        for panel in PANELS
-    }
+def write_report(
+    study: Study, findings: dict[str, Finding], folder: Path, *, flags: str, bounds: bool
+) -> Iterator[Path]:
+    """Write panels, tables, Markdown and the page, and yield each file when it is there.
+
+    `flags` are what to add to a command to get the same settings.
+    """
     (folder / "panels").mkdir(exist_ok=True)
-    for picture in pictures.values():
-        (folder / picture.file).write_bytes(picture.svg)
-    blocks = _blocks(study, findings, pictures, flags=flags, bounds=bounds)
-    page, text = folder / "report.html", folder / "report.md"
-    page.write_text(to_html(blocks, TITLE), "utf-8")
-    text.write_text(to_markdown(blocks), "utf-8")
-    curves, claims = folder / "regret.csv", folder / "claims.csv"
+    pictures = {}
+    for form in FORMS:
+        for panel in PANELS:
+            means = (
+                f"{line.algorithm} {number(float(_runs(study, panel, line).mean[-1]))}" for line in panel.lines(form)
+            )
+            picture = Picture(
+                f"panels/{form}-{panel.slug}.svg",
+                panel_svg(study, panel, form, bounds=bounds),
+                f"Regret over time, {panel.name}, {form}: {', '.join(means)}",
+            )
+            pictures[form, panel] = picture
+            (folder / picture.file).write_bytes(picture.svg)
+            yield folder / picture.file
+    curves, claims, text, page = (folder / n for n in ("regret.csv", "claims.csv", "report.md", "report.html"))
     _regret_table(study).to_csv(curves, index=False)
+    yield curves
     _claims_table(findings).to_csv(claims, index=False)
-    return [page, text, curves, claims]
+    yield claims
+    blocks = _blocks(study, findings, pictures, flags=flags, bounds=bounds)
+    text.write_text(to_markdown(blocks), "utf-8")
+    yield text
+    page.write_text(to_html(blocks, TITLE), "utf-8")
+    yield page
 
 
 def _blocks(
@@ -198,9 +219,8 @@ def _claims(findings: dict[str, Finding], flags: str) -> Table:
     )
 
 
-def _final(study: Study, panel: Panel, line: Any) -> tuple[float, Any]:
-    summary = study.summary(line.policy, panel.scenario.environment)
-    return float(summary.mean[-1]), summary
+def _runs(study: Study, panel: Panel, line: Line) -> RegretSummary:
+    return study.summary(line.policy, panel.scenario.environment)
 
 
 def _regret_rows(study: Study, form: str) -> Table:
@@ -208,7 +228,7 @@ def _regret_rows(study: Study, form: str) -> Table:
     rows = []
     for panel in PANELS:
         for line in panel.lines(form):
-            _, summary = _final(study, panel, line)
+            summary = _runs(study, panel, line)
             guarantee = line.guarantee(horizon)
             rows.append(
                 (
@@ -246,7 +266,7 @@ def _bounds(study: Study) -> Table:
     }
     for series in ("y", "x", "constant"):
         bounds[f"DP-UCB-Int, Theorem 3.5 (false), {series}"] = lambda gaps, epsilon, series=series: (
-            upper_bounds.dp_ucb_int(gaps, t, _first_interval(epsilon, series), capped=False)
+            upper_bounds.dp_ucb_int(gaps, t, first_interval(published_interval(epsilon, series)), capped=False)
         )
     rows = [
         (name, *(_starred(bound(panel.scenario.gaps, panel.epsilon), t * max(panel.scenario.gaps)) for panel in PANELS))
@@ -261,10 +281,6 @@ def _bounds(study: Study) -> Table:
     return Table(("bound", *(panel.name for panel in PANELS)), tuple(rows), numeric=True)
 
 
-def _first_interval(epsilon: float, series: str) -> int:
-    return next(iter(published_interval(epsilon, series).blocks(10**7))).last
-
-
 def _starred(bound: float, largest: float) -> str:
     return number(bound) + ("*" if bound >= largest else "")
 
@@ -277,7 +293,7 @@ def _regret_table(study: Study) -> "pd.DataFrame":
     for form in FORMS:
         for panel in PANELS:
             for line in panel.lines(form):
-                _, summary = _final(study, panel, line)
+                summary = _runs(study, panel, line)
                 frames.append(
                     pd.DataFrame(
                         {

@@ -1,12 +1,13 @@
 """reproduce: everything in one go. The panels, the claims, then figures and report."""
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
 from dpbandits._progress import Progress
 from dpbandits.reproduce.claims import CLAIMS, Claim, Finding
 from dpbandits.reproduce.experiments import FORMS, PANELS
-from dpbandits.reproduce.figures import save_figure
+from dpbandits.reproduce.figures import FORMATS, save_figure
 from dpbandits.reproduce.report import write_report
 from dpbandits.reproduce.study import Study
 
@@ -58,8 +59,21 @@ def _counter(bar: Progress, what: str) -> Callable[[int], None]:
 
 
 def write_all(
-    study: Study, findings: dict[str, Finding], folder: Path, *, flags: str = "", bounds: bool = False
+    study: Study,
+    findings: dict[str, Finding],
+    folder: Path,
+    *,
+    flags: str = "",
+    bounds: bool = False,
+    progress: bool | None = None,
 ) -> list[Path]:
-    """Write figures, report and tables to the folder."""
-    paths = [path for form in FORMS for path in save_figure(study, form, folder, bounds=bounds)]
-    return paths + write_report(study, findings, folder, flags=flags, bounds=bounds)
+    """Write figures, tables and report to the folder."""
+    figures = (save_figure(study, form, folder, bounds=bounds) for form in FORMS)
+    report = write_report(study, findings, folder, flags=flags, bounds=bounds)
+    paths = []
+    with Progress(len(FORMS) * (len(FORMATS) + len(PANELS)) + 4, "files", progress) as bar:
+        bar.describe("drawing and writing")
+        for path in chain(*figures, report):
+            paths.append(path)
+            bar.advance(1)
+    return paths

@@ -6,7 +6,7 @@ from itertools import pairwise
 from dpbandits.reproduce.claims.base import Finding, Verdict, claim
 from dpbandits.reproduce.claims.counters import paper_bound
 from dpbandits.reproduce.claims.evidence import EASY, long_interval_runs, of_panel, printed_runs
-from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, V, published_interval
+from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, V, first_interval, published_interval
 from dpbandits.reproduce.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import mean_at, number
 from dpbandits.reproduce.study import Study
@@ -181,7 +181,7 @@ def theorem_3_5(study: Study) -> Finding:
     """Two readings, both above the bound."""
     long = long_interval_runs(study)
     once, printed = mean_at(long), mean_at(printed_runs(study, EASY))
-    first = next(iter(published_interval(1.0).blocks(study.settings.horizon))).last
+    first = first_interval(published_interval(1.0))
     interval = PrintedAlgorithm3(epsilon=1.0, delta=DELTA, v=V).interval
     bound_once = upper_bounds.dp_ucb_int(TWO_ARMS.gaps, long.horizon, first)
     bound_printed = upper_bounds.dp_ucb_int(TWO_ARMS.gaps, study.settings.horizon, interval)

@@ -16,7 +16,7 @@ from dpbandits.reproduce.claims.evidence import (
     of_panel,
     printed_runs,
 )
-from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, V, published_interval
+from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, V, first_interval, published_interval
 from dpbandits.reproduce.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import difference, mean_at, number
 from dpbandits.reproduce.study import Study
@@ -203,31 +203,26 @@ def experiments_validate(study: Study) -> Finding:
         vacuous += upper_bounds.dp_ucb(gaps, t, panel.epsilon, capped=False) >= largest
         interval = PrintedAlgorithm3(epsilon=panel.epsilon, delta=DELTA, v=V).interval
         for reading, summary, first in (
-            ("drawn once", many_interval_runs(study, panel), _first(panel.epsilon, t)),
+            ("drawn once", many_interval_runs(study, panel), first_interval(published_interval(panel.epsilon))),
             ("as printed", printed_runs(study, panel), interval),
         ):
             mean, bound = mean_at(summary), upper_bounds.dp_ucb_int(gaps, t, first)
             if mean.low > bound:
                 broken.append(f"{panel.name}, {reading}: {mean} against {number(bound)}")
-    long, bound = long_interval_runs(study), upper_bounds.dp_ucb_int(TWO_ARMS.gaps, 10 * t, _first(1.0, t))
+    long = long_interval_runs(study)
+    bound = upper_bounds.dp_ucb_int(TWO_ARMS.gaps, 10 * t, first_interval(published_interval(1.0)))
     if mean_at(long).low > bound:
         broken.append(f"2 arms, ε = 1, drawn once, t = {10 * t:,}: {mean_at(long)} against {number(bound)}")
     return Finding(
         Verdict.FAILS if broken or vacuous else Verdict.HOLDS,
-        "one bound of three is confirmed where it says something at all; one is larger than any regret; one is "
-        "exceeded.",
+        f"Theorem 3.2 is confirmed in {confirmed} of 4 panels, Theorem 3.3 says nothing in {vacuous}, Theorem 3.5 is "
+        + ("exceeded." if broken else "not exceeded in these runs."),
         (
             f"Theorem 3.2: below the bound, and the bound below t max Δ, in {confirmed} of 4 panels",
             f"Theorem 3.3: bound at least t max Δ in {vacuous} of 4 panels",
             "Theorem 3.5 is exceeded: " + ("; ".join(broken) if broken else "nowhere in these runs"),
         ),
     )
-
-
-def _first(epsilon: float, t: int) -> int:
-    first = next(iter(published_interval(epsilon).blocks(10**7)), None)
-    assert first is not None
-    return first.last
 
 
 @claim(
