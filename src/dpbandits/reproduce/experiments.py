@@ -77,9 +77,9 @@ def _guarantee(policy: Policy, horizon: int) -> Guarantee | None:
     return policy.guarantee(horizon)
 
 
-def published_interval(epsilon: float, series: str = "y") -> DPUCBInt:
+def published_interval(epsilon: float, series: str = "y", bonus: str = "frozen") -> DPUCBInt:
     """Return DP-UCB-Int as the experiments use it, with noise that is drawn once."""
-    return DPUCBInt(epsilon=epsilon, delta=DELTA, v=V, series=series, bonus="frozen", accounting="corollary")
+    return DPUCBInt(epsilon=epsilon, delta=DELTA, v=V, series=series, bonus=bonus, accounting="corollary")
 
 
 @cache

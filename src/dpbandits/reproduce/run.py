@@ -20,11 +20,12 @@ def play_panels(study: Study, progress: bool | None = None) -> None:
         for panel in PANELS
         for line in panel.lines(form)
     }
-    with Progress(len(lines) * study.settings.runs, "runs", progress) as bar:
-        study.on_runs = bar.advance
+    with Progress(len(lines), "curves", progress) as bar:
         for (policy, scenario), name in lines.items():
-            bar.describe(name)
+            study.on_runs = _counter(bar, name)
             study.summary(policy, scenario.environment)
+            study.steady(policy, scenario.environment)
+            bar.advance(1)
     study.on_runs = lambda runs: None
 
 

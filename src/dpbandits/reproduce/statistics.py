@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from dpbandits.simulation import RegretSummary
 
 CONFIDENCE = 0.99
@@ -56,7 +58,7 @@ def mean_at(summary: RegretSummary, t: int | None = None) -> Interval:
 
 
 def difference(one: Interval, other: Interval) -> Interval:
-    """Return the difference of two independent means."""
+    """Return the difference of two means, independent or moving together; for the latter it is too wide."""
     half = math.hypot(one.high - one.value, other.high - other.value)
     value = one.value - other.value
     return Interval(value, value - half, value + half)
@@ -70,6 +72,17 @@ def share(found: int, among: int) -> Interval:
     low = 0.0 if found == 0 else float(beta.ppf(tail, found, among - found + 1))
     high = 1.0 if found == among else float(beta.ppf(1 - tail, found + 1, among - found))
     return Interval(found / among, low, high)
+
+
+def range_within(summary: RegretSummary, width: float, runs: int) -> float:
+    """Return the probability that so many runs differ by at most `width` at the horizon, if they are like those seen.
+
+    The least of them is x_i and all are at most x_i + width: Pr[all in [x_i, x_i + width]] - Pr[all in (x_i, ...]].
+    """
+    values, counts = summary.final()
+    below = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
+    upto = below[np.searchsorted(values, values + width * (1 + 1e-12), side="right")]
+    return float(np.sum((upto - below[:-1]) ** runs - (upto - below[1:]) ** runs))
 
 
 def log_ratio(found: int, other: int, among: int) -> Interval:

@@ -1,7 +1,7 @@
 """Study: the settings of a reproduction, and everything it has computed so far, kept in its folder.
 
 Whatever takes time is written to `parts/` as it is done, under a name made from all it was computed from: the settings,
-the program's own source, NumPy's version. Stopped and started again, a study goes on where it was, to the same bits.
+the program's own source, its libraries. Stopped and started again, a study goes on where it was, to the same bits.
 """
 
 import hashlib
@@ -12,20 +12,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import dpbandits
 from dpbandits import _validate
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import Policy
+from dpbandits.policies import DPUCBInt, Policy
 from dpbandits.reproduce.experiments import HORIZON, RUNS
 from dpbandits.simulation import RegretSummary, summarise
 
 _SECONDS_BETWEEN_SAVES = 5.0
+_UNFINISHED = ".unfinished-"
+_LIBRARIES = ("numpy", "scipy", "numba", "dp-accounting")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Study:
         self.on_runs: Callable[[int], None] = lambda runs: None
         self._folder = folder / "parts"
         self._folder.mkdir(parents=True, exist_ok=True)
+        _remove_unfinished(self._folder)
         self._summaries: dict[str, RegretSummary] = {}
 
     def scaled(self, number: int, least: int) -> int:
@@ -74,14 +76,24 @@ class Study:
             self._summaries[path.name] = self._summarise(path, policy, environment, horizon, runs)
         return self._summaries[path.name]
 
+    def steady(self, policy: Policy, environment: Environment) -> RegretSummary:
+        """Return so many runs that their mean can be trusted: the study's own, or more of DP-UCB-Int.
+
+        Less than one in a hundred of its runs decide its mean; a hundred runs show some of them or none.
+        """
+        many = max(self.settings.runs, self.scaled(20_000, least=1000))
+        return self.summary(policy, environment, runs=many if isinstance(policy, DPUCBInt) else None)
+
     def kept(self, what: str, compute: Callable[[], Any]) -> Any:
         """Return a result that JSON can hold, computed now or by an earlier process with the same settings."""
         path = self._path(f"{what} {self.settings!r}", ".json")
         with suppress(FileNotFoundError, ValueError):  # what is damaged is computed again
-            return json.loads(path.read_text("utf-8"))
-        result = json.loads(json.dumps(compute()))  # the same form now as later
-        _replace(path, lambda part: part.write_text(json.dumps(result), "utf-8"))
-        return result
+            checksum, text = path.read_text("utf-8").split("\n", 1)
+            if checksum == _checksum(path.name, text):
+                return json.loads(text)
+        text = json.dumps(compute())
+        replace_file(path, lambda part: part.write_text(f"{_checksum(path.name, text)}\n{text}", "utf-8"))
+        return json.loads(text)  # the same form now as later
 
     def _summarise(
         self, path: Path, policy: Policy, environment: Environment, horizon: int, runs: int
@@ -101,14 +113,13 @@ class Study:
             done = summary.runs
             if done == runs or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
                 self.seconds += time.process_time() - started
-                _replace(path, summary.save)
+                replace_file(path, summary.save)
                 saved, started = time.monotonic(), time.process_time()
         assert summary is not None
         return summary
 
     def _path(self, made_from: str, ending: str) -> Path:
-        text = f"{_source()} {np.__version__} {made_from}"
-        return self._folder / (hashlib.sha256(text.encode()).hexdigest()[:24] + ending)
+        return self._folder / (_checksum(_program(), made_from)[:24] + ending)
 
 
 def _loaded(path: Path) -> RegretSummary | None:
@@ -118,18 +129,28 @@ def _loaded(path: Path) -> RegretSummary | None:
         return None
 
 
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
+def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
     """Write a file so that it is there as a whole or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
     write(part)
     part.replace(path)
 
 
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left: no file takes a minute to write."""
+    for path in folder.glob(f"*{_UNFINISHED}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > 60:
+                path.unlink()
+
+
+def _checksum(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
 @cache
-def _source() -> str:
-    """Return a hash of the whole package: any edit makes earlier parts worthless."""
+def _program() -> str:
+    """Return what names this program: any edit, and any other version of what it computes with, begins anew."""
     root = Path(dpbandits.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()
+    sources = (f"{path.relative_to(root)}\0{path.read_text('utf-8')}" for path in sorted(root.rglob("*.py")))
+    return _checksum(*sources, *(f"{name} {version(name)}" for name in _LIBRARIES))

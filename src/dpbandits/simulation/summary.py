@@ -99,14 +99,18 @@ class RegretSummary:
         values = np.take_along_axis(self.sums, place, axis=1) / np.maximum(count, 1)
         return np.clip(values[:, 0], self.least, self.largest)
 
-    def runs_above(self, regret: float) -> int:
-        """Return how many runs have more than that regret at the horizon, with whole bins if runs are many."""
+    def final(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the regrets at the horizon, rising, and how many runs have each; of many runs the means of bins."""
         if len(self.few):
-            return int(np.count_nonzero(self.few[:, -1] > regret))
-        counts = self.counts[-1]
-        with np.errstate(invalid="ignore"):
-            means = self.sums[-1] / counts
-        return int(counts[means > regret].sum())
+            values, counts = np.unique(self.few[:, -1], return_counts=True)
+            return values, counts.astype(np.int64)
+        filled = np.flatnonzero(self.counts[-1])
+        return self.sums[-1][filled] / self.counts[-1][filled], self.counts[-1][filled]
+
+    def runs_above(self, regret: float) -> int:
+        """Return how many runs have more than that regret at the horizon."""
+        values, counts = self.final()
+        return int(counts[values > regret].sum())
 
     def at(self, t: int) -> int:
         """Return the index of the last checkpoint that is not after t."""

@@ -43,7 +43,9 @@ def private_divergence(x: float, y: float, epsilon: float) -> float:
     """
     if x > y:  # the same, seen from the failures
         x, y = 1.0 - x, 1.0 - y
+    if y >= 1.0:
+        return epsilon * (1.0 - x) if x < 1.0 else 0.0
     # kl(x, y) if x e^ε (1-y) >= y (1-x), without the division
     if epsilon == math.inf or x * (1.0 - y) >= y * (1.0 - x) * math.exp(-epsilon):
         return bernoulli_kl(x, y)
-    return max(-epsilon * x - math.log1p(y * math.expm1(-epsilon)), 0.0)
+    return max(-epsilon * x - math.log((1.0 - y) + y * math.exp(-epsilon)), 0.0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits import _validate
 from dpbandits.theory.divergences import bernoulli_kl, private_divergence
-from dpbandits.theory.upper_bounds import checked_gaps
+from dpbandits.theory.upper_bounds import one_per_arm
 
 
 def asymptotic_constant(means: ArrayLike, epsilon: float = math.inf) -> float:
@@ -33,7 +33,9 @@ def earlier_asymptotic_constant(means: ArrayLike, epsilon: float) -> float:
 
 
 def minimax(arms: int, t: float, epsilon: float) -> float:
-    """Return a regret that every policy has on some instance: max(√(t(K-1))/27, (K-1)/(131 ε)) (Azize & Basu 2022).
+    """Return a regret that every ε-DP policy has on some instance: max(√(t(K-1))/27, (K-1)/(131 ε)).
+
+    Azize & Basu 2022.
 
     >>> minimax(10, 1e5, epsilon=1.0)
     35.14
@@ -45,7 +47,7 @@ def minimax(arms: int, t: float, epsilon: float) -> float:
 
 def order_with_privacy(gaps: ArrayLike, t: float, epsilon: float) -> float:
     """Return Σ ln t / Δ_a + K ln t / ε: regret is at least of this order (Shariff & Sheffet 2018), up to a constant."""
-    gap_list = checked_gaps(gaps)
+    gap_list = one_per_arm("gap", gaps)
     log_t = math.log(_validate.real("[1, inf)", t=t))
     return sum(log_t / gap for gap in gap_list if gap > 0) + len(gap_list) * log_t / _positive(epsilon)
 
@@ -55,7 +57,7 @@ def _positive(epsilon: float) -> float:
 
 
 def _summed(means: ArrayLike, term: Callable[[float, float], float]) -> float:
-    values = checked_gaps(means)
+    values = one_per_arm("mean", means)
     best = max(values)
     if best == 1.0:
         return 0.0  # one reward of zero tells that an arm is not the best: nothing grows with ln T

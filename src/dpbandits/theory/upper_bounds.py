@@ -36,12 +36,12 @@ _PER_ARM = 1 + 2 * math.pi**2 / 3  # in Theorem 3.2
 _LARGEST_T = 1e75  # t^4 is a float
 
 
-def checked_gaps(gaps: ArrayLike) -> list[float]:
-    """Return gaps, or means, as a list of numbers in [0, 1]."""
-    values = np.atleast_1d(np.asarray(gaps, dtype=np.float64))
+def one_per_arm(name: str, numbers: ArrayLike) -> list[float]:
+    """Return gaps or means as a list of numbers in [0, 1]; `name` is for the error."""
+    values = np.atleast_1d(np.asarray(numbers, dtype=np.float64))
     if values.ndim != 1 or values.size == 0:
-        raise InvalidInput(f"Expected one number per arm, not something of shape {values.shape}.")
-    return [_validate.real("[0, 1]", gap=gap) for gap in values.tolist()]
+        raise InvalidInput(f"Expected one {name} per arm, not something of shape {values.shape}.")
+    return [_validate.real("[0, 1]", **{name: value}) for value in values.tolist()]
 
 
 def ucb1(gaps: ArrayLike, t: float, *, capped: bool = True) -> float:
@@ -155,7 +155,7 @@ def noise_pulls(gap: float, log_t: float, noise_epsilon: float, balance: float) 
     if 2 * b < math.e:  # then n > A (log2 n + 1) for every n
         return 1.0
     argument = -1 / (2 * b)
-    return max(float(-b * lambertw(argument, -1).real), 1.0)  # n = B ln(2n)
+    return float(-b * lambertw(argument, -1).real)  # n = B ln(2n)
 
 
 def _dp_ucb_bound_of_arm(gap: float, log_t: float, epsilon: float, form: str, balance: float) -> float:
@@ -171,7 +171,7 @@ def _dp_ucb_bound_of_arm(gap: float, log_t: float, epsilon: float, form: str, ba
 
 def _prepared(gaps: ArrayLike, t: float) -> tuple[float, list[float]]:
     log_t = math.log(_validate.real(f"[1, {_LARGEST_T:g}]", t=t))
-    return log_t, [gap for gap in checked_gaps(gaps) if gap > 0]
+    return log_t, [gap for gap in one_per_arm("gap", gaps) if gap > 0]
 
 
 def _capped(bound: float, inferior: list[float], t: float, capped: bool) -> float:

@@ -14,8 +14,10 @@ CLAIMS: tuple[Claim, ...] = (
     overview.additive_constant,
     overview.multiplicative,
     overview.no_horizon,
+    overview.any_time,
     # preliminaries
     definition.definition,
+    overview.optimal_trade_off,
     counters.hybrid_private,
     counters.hybrid_error,
     counters.tighter_error,
@@ -24,6 +26,7 @@ CLAIMS: tuple[Claim, ...] = (
     counters.theorem_3_1,
     bounds.theorem_3_2,
     bounds.theorem_3_2_order,
+    counters.tight_error,
     counters.equal_noise,
     counters.dp_ucb_private,
     bounds.theorem_3_3,

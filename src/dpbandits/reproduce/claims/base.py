@@ -42,6 +42,19 @@ class Finding:
         return cls(Verdict(plain["verdict"]), plain["because"], tuple(plain["numbers"]))
 
 
+class Cause(StrEnum):
+    """What several claims fail by."""
+
+    COUNTERS = (
+        "Every reward enters the hybrid counter twice, in a tree and in the next total. It costs 2ε, not ε, and so "
+        "do the algorithms that are built on it"
+    )
+    STUCK = (
+        "DP-UCB-Int does not allow for its own noise. If the first release of the best arm is too low, it may never be "
+        "played again: a share of the runs that does not depend on t has linear regret, and it decides the mean"
+    )
+
+
 Check = Callable[[Study], Finding]
 
 
@@ -54,6 +67,7 @@ class Claim:
     says: str
     test: str
     check: Check
+    cause: Cause | None = None
 
     @property
     def command(self) -> str:
@@ -61,6 +75,11 @@ class Claim:
         return f"dpbandits reproduce --claim {self.name}"
 
 
-def claim(name: str, *, where: str, says: str, test: str) -> Callable[[Check], Claim]:
+def claim(name: str, *, where: str, says: str, test: str, cause: Cause | None = None) -> Callable[[Check], Claim]:
     """Make a claim of the function that tests it."""
-    return lambda check: Claim(name, where, says, test, check)
+    return lambda check: Claim(name, where, says, test, check, cause)
+
+
+def judged(*, holds: bool, fails: bool) -> Verdict:
+    """Return the verdict of a test that may show either, or not enough for any."""
+    return Verdict.HOLDS if holds else Verdict.FAILS if fails else Verdict.UNDECIDED

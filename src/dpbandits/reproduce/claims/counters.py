@@ -5,15 +5,12 @@ import math
 import numpy as np
 
 from dpbandits.mechanisms import Hybrid
-from dpbandits.reproduce.claims.base import Finding, Verdict, claim
+from dpbandits.reproduce.claims import bound_counterexample
+from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
 from dpbandits.reproduce.claims.evidence import CHANGED, QUIET, TELLING, telling_ratio
-from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.experiments import HORIZON
+from dpbandits.reproduce.statistics import Interval, number
 from dpbandits.reproduce.study import Study
-
-
-def paper_bound(n: float, log_term: float) -> float:
-    """Return √8/ε ln(4/γ) (log2 n + 1) at ε = 1, the bound of Lemma B.2."""
-    return math.sqrt(8) * log_term * (math.log2(n) + 1)
 
 
 def tail(scales: dict[float, int], x: float) -> float:
@@ -38,6 +35,7 @@ def noises_before(power: int) -> dict[float, int]:
     says="The hybrid mechanism with noise 1/ε at powers of two and (log t)/ε in the trees between is ε-DP for any "
     "number of items.",
     test="Exact loss of every item: the noises of all sums that contain it, added up by enumeration.",
+    cause=Cause.COUNTERS,
 )
 def hybrid_private(study: Study) -> Finding:
     """Every item is in a tree and in the next total."""
@@ -60,53 +58,86 @@ def hybrid_private(study: Study) -> Finding:
     "hybrid-error",
     where="Section 2.3, about earlier work",
     says="With probability 1 - γ the error of the hybrid sum of n items is at most (1/ε) log(1/γ) log^1.5 n.",
-    test="The exact tail of the noise in the sum of n items, n = 1 to 64, for γ = 5% and 0.1%.",
+    test="The exact tail of the noise in the sum of n items, n = 1 to 64, for γ = 5% and 0.1%; without a split as "
+    "here, and with one as in the earlier work.",
 )
 def hybrid_error(study: Study) -> Finding:
     """An order of magnitude, not an inequality."""
+    broken = {split: _broken_error(Hybrid(epsilon=1.0, split=split)) for split in (False, True)}
+    at_two = tail(dict(Hybrid(epsilon=1.0, split=False).noise_scales(2)), math.log(20))
+    return Finding(
+        Verdict.ONLY_IF if broken[False] or broken[True] else Verdict.HOLDS,
+        "it is read as an order of magnitude, up to a constant factor, and n > 1.",
+        (
+            f"larger than stated, more often than γ: without a split at n = {_listed(broken[False])}; with one at "
+            f"n = {_listed(broken[True])}",
+            f"n = 2, γ = 5%, no split: the error is above the bound with probability {100 * at_two:.1f}%; n = 1: the "
+            "bound is 0",
+        ),
+    )
+
+
+def _broken_error(counter: Hybrid) -> list[int]:
     # The same noises are in many sums; the bound is smallest for the first of them.
-    counter = Hybrid(epsilon=1.0, split=False)
     first = {tuple(counter.noise_scales(n).items()): n for n in range(64, 0, -1)}
-    broken = sorted(
+    return sorted(
         n
         for noises, n in first.items()
         if any(tail(dict(noises), math.log(1 / gamma) * math.log2(n) ** 1.5) > gamma + 1e-4 for gamma in (0.05, 0.001))
     )
-    at_two = tail(dict(counter.noise_scales(2)), math.log(20))
-    return Finding(
-        Verdict.ONLY_IF if broken else Verdict.HOLDS,
-        "it is read as an order of magnitude, up to a constant factor, and n > 1.",
-        (
-            f"larger error than stated, more often than γ, at n = {', '.join(map(str, broken[:6]))}"
-            + (" …" if len(broken) > 6 else ""),
-            f"n = 2, γ = 5%: the error is above the bound with probability {100 * at_two:.1f}%; n = 1: the bound is 0",
-        ),
-    )
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:6])) + (" …" if len(numbers) > 6 else "") if numbers else "none"
 
 
 @claim(
     "tighter-error",
     where="Section 2.3, equation (2)",
     says="The paper's own bound on that error, √8/ε log(4/γ) (log n + 1), is tighter.",
-    test="Both formulas at γ = t^-4, for every n up to t.",
+    test=f"Both formulas at γ = t^-4, t = {HORIZON:,}, for every n up to t.",
 )
 def tighter_error(study: Study) -> Finding:
     """For long streams."""
-    t = study.settings.horizon
+    t = HORIZON
     n = np.arange(2, t + 1, dtype=np.float64)
     ours = math.sqrt(8) * (math.log(4) + 4 * math.log(t)) * (np.log2(n) + 1)
     earlier = 4 * math.log(t) * np.log2(n) ** 1.5
     tighter = ours < earlier
-    if not tighter.any():
-        return Finding(Verdict.FAILS, f"up to n = {t:,} it is never smaller.", ())
     first = int(n[np.argmax(tighter)])
     return Finding(
-        Verdict.HOLDS if tighter.all() else Verdict.ONLY_IF,
+        Verdict.HOLDS if tighter.all() else Verdict.ONLY_IF if tighter.any() else Verdict.FAILS,
         f"the stream has at least {first:,} items (and the earlier bound is read with constant 1).",
         (
             f"smaller from n = {first:,} on; at n = {t:,} by a factor {number(float(earlier[-1] / ours[-1]))}",
             f"at n = 10 larger by a factor {number(float(ours[8] / earlier[8]))}",
         ),
+    )
+
+
+def error_ratios() -> list[float]:
+    """Return the error bound of Lemma B.2 at γ = t^-4 over a proved bound, for every set of noises that a sum can "
+    "have."""
+    counter = Hybrid(epsilon=1.0, split=False)
+    gamma = HORIZON**-4.0
+    shapes = {(n.bit_length(), n.bit_count()): n for n in range(HORIZON - 1, 0, -1)}  # one n for each set of noises
+    return [counter.paper_error_bound(n, gamma) / counter.error_bound(n, gamma) for n in shapes.values()]
+
+
+@claim(
+    "tight-error",
+    where="Section 3.1",
+    says="What DP-UCB-Bound adds to its index is a tight upper bound on the noise.",
+    test=f"The paper's bound at γ = t^-4, t = {HORIZON:,}, over the Chernoff bound of the same noise, which is "
+    "proved, for every n < t.",
+)
+def tight_error(study: Study) -> Finding:
+    """Valid, but not tight."""
+    ratios = error_ratios()
+    return Finding(
+        Verdict.FAILS if min(ratios) > 1.25 else Verdict.HOLDS,
+        "it is an upper bound, but a smaller one is proved for every n.",
+        (f"{number(min(ratios))} to {number(max(ratios))} times as large as needed",),
     )
 
 
@@ -117,29 +148,26 @@ def tighter_error(study: Study) -> Finding:
     "+ 1) with probability 1 - γ.",
     test="Privacy: exact loss. Error at γ = t^-4: a Chernoff bound of the true noise below the formula for every n < "
     "t proves it. Small b: the exact tail of the noise at n = 2^k - 1.",
+    cause=Cause.COUNTERS,
 )
 def lemma_b2(study: Study) -> Finding:
     """The privacy part fails, the error part needs b of about 1.44."""
-    t = study.settings.horizon
-    counter = Hybrid(epsilon=1.0, split=False)
-    log_term = math.log(4) + 4 * math.log(t)
-    shapes = {(n.bit_length(), n.bit_count()): n for n in range(t - 1, 0, -1)}  # one n for each set of noises
-    ratios = [
-        (math.sqrt(8) * log_term if n & (n - 1) == 0 else paper_bound(n, log_term)) / counter.error_bound(n, t**-4.0)
-        for n in shapes.values()
-    ]
+    loss = Hybrid(epsilon=1.0, split=False).item_loss(4096)
+    ratios = error_ratios()
     k, b = 400, 0.01
     gamma = 2.0 ** (-b * k)
     chance = tail(noises_before(k), math.sqrt(8) * math.log(4 / gamma) * (k + 1))
-    loss = counter.item_loss(4096)
+    is_private, is_bounded, is_general = loss <= 1 + 1e-9, min(ratios) >= 1, chance <= gamma
+    reason = (
+        "the privacy part holds" if is_private else f"the privacy part is wrong by a factor of {number(loss)}"
+    ) + ("; the error part holds as it is used (γ = t^-4, n < t)" if is_bounded else "; the error part fails")
     return Finding(
-        Verdict.FAILS if loss > 1.0001 else Verdict.HOLDS,
-        "the privacy part is wrong by a factor of two; the error part holds as it is used (γ = t^-4, n < t) and not "
-        "for every b > 0.",
+        Verdict.HOLDS if is_private and is_bounded and is_general else Verdict.FAILS,
+        reason + ("." if is_general else ", and not for every b > 0."),
         (
             f"loss {number(loss)} ε",
-            f"γ = t^-4, all n < {t:,}: the formula is {number(min(ratios))} to {number(max(ratios))} times a proved "
-            "bound",
+            f"γ = t^-4, t = {HORIZON:,}, n < t: the formula is {number(min(ratios))} to {number(max(ratios))} times "
+            "a proved bound",
             f"b = {b:g}, n = 2^{k} - 1: γ = {number(gamma)}, but the error is above the bound with probability "
             f"{number(chance)}",
         ),
@@ -150,16 +178,32 @@ def lemma_b2(study: Study) -> Finding:
     "theorem-3.1",
     where="Theorem 3.1",
     says="DP-UCB-Bound is ε-DP after any number of plays.",
-    test="A reward enters the counter of one arm; exact loss of that counter by enumeration.",
+    test=f"ε = 1, two arms, {len(bound_counterexample.ARMS)} steps, all rewards 0 but the fifth, 0 or 1: the "
+    f"probability that the published algorithm plays {', '.join(map(str, bound_counterexample.ARMS))}, two noises "
+    "integrated out exactly.",
+    cause=Cause.COUNTERS,
 )
 def theorem_3_1(study: Study) -> Finding:
-    """Its proof uses the hybrid's false ε."""
+    """What it plays can reveal as much as the sums do."""
+    (ratio, low, high), chance = study.kept(
+        "bound counterexample",
+        lambda: bound_counterexample.log_ratio(
+            1.0, draws=study.scaled(400_000, least=100_000), seed=study.settings.seed
+        ),
+    )
+    shown = Interval(ratio, low, high)
     published, split = (Hybrid(epsilon=1.0, split=each).item_loss(4096) for each in (False, True))
+    verdict = (
+        Verdict.FAILS if shown.low > 1 or split > 1 + 1e-9 else Verdict.ONLY_IF if published > 1 else Verdict.HOLDS
+    )
     return Finding(
-        Verdict.ONLY_IF if split <= 1 < published else Verdict.HOLDS,
-        "the budget is split between the two parts of every counter. As published 2ε is proved and ε is not; whether "
-        "the choices alone reveal more than ε is not known.",
-        (f"the sums lose {number(published)} ε as published, {number(split)} ε with the split",),
+        verdict,
+        "the choices alone can reveal 2ε. With the budget split between the two parts of every counter ε-DP is proved.",
+        (
+            f"log ratio {shown} (ε = 1 allows 1); the sequence has probability {number(chance)} if the reward is 0, "
+            "and pure differential privacy is about every event",
+            f"the sums lose {number(published)} ε as published, {number(split)} ε with the split",
+        ),
     )
 
 
@@ -169,16 +213,21 @@ def theorem_3_1(study: Study) -> Finding:
     says="DP-UCB is ε-DP as well.",
     test=f"ε = 1, two arms, six steps, rewards {''.join(map(str, QUIET))} against {''.join(map(str, CHANGED))}: how "
     f"often the published algorithm plays {', '.join(map(str, TELLING))}.",
+    cause=Cause.COUNTERS,
 )
 def dp_ucb_private(study: Study) -> Finding:
     """Refuted by what it plays."""
     published, one, other, trials = telling_ratio(study, "published")
     split, *_ = telling_ratio(study, "proved")
-    verdict = Verdict.FAILS if published.low > 1 else Verdict.HOLDS if published.high < 1 else Verdict.UNDECIDED
+    verdict = judged(holds=published.high < 1, fails=published.low > 1)
+    reasons = {
+        Verdict.FAILS: "six choices alone reveal more than ε. With the budget split ε-DP is proved, and inserting "
+        "zeros costs nothing.",
+        Verdict.HOLDS: "this event does not refute it.",
+    }
     return Finding(
         verdict,
-        "six choices alone reveal more than ε. With the budget split ε-DP is proved, and inserting zeros costs "
-        "nothing.",
+        reasons.get(verdict, ""),
         (
             f"as published: {one:,} against {other:,} of {trials:,} runs each, log ratio {published} (ε = 1 allows 1)",
             f"with the split: log ratio {split}",
@@ -194,16 +243,16 @@ def dp_ucb_private(study: Study) -> Finding:
 )
 def equal_noise(study: Study) -> Finding:
     """Equal in the sums; the index uses means."""
-    t = study.settings.horizon
+    t, rare = HORIZON, 100
     deviation = math.sqrt(Hybrid(epsilon=1.0, split=False).variance(t))
-    rare = 100
+    often = t - rare
     return Finding(
-        Verdict.ONLY_IF,
+        Verdict.ONLY_IF if deviation / rare > deviation / often else Verdict.HOLDS,
         "sums are meant. The index divides them by the number of plays, and the noise of a rarely played arm is "
         "larger by just that.",
         (
             f"sums at t = {t:,}, ε = 1: {number(deviation)} for every arm",
-            f"means: {number(deviation / rare)} after {rare} plays, {number(deviation / (t - rare))} after "
-            f"{t - rare:,}; UCB's own term after {rare} plays is {number(math.sqrt(2 * math.log(t) / rare))}",
+            f"means: {number(deviation / rare)} after {rare} plays, {number(deviation / often)} after {often:,}; "
+            f"UCB's own term after {rare} plays is {number(math.sqrt(2 * math.log(t) / rare))}",
         ),
     )

@@ -5,11 +5,12 @@ from collections import Counter
 from dpbandits.policies import DPUCB
 from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
 from dpbandits.reproduce.printed import PrintedAlgorithm3
-from dpbandits.reproduce.statistics import Interval, log_ratio
+from dpbandits.reproduce.statistics import Interval, log_ratio, mean_at
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary, count_actions
 
 EASY = next(panel for panel in PANELS if panel.scenario is TWO_ARMS and panel.epsilon == 1.0)
+GAP = max(TWO_ARMS.gaps)
 PRIVATE = ("Private-UCB", "DP-UCB", "DP-UCB-Bound", "DP-UCB-Int")
 OURS = ("DP-UCB", "DP-UCB-Bound", "DP-UCB-Int")
 
@@ -19,25 +20,31 @@ TELLING = (1, 2, 2, 1, 1, 1)
 
 
 def of_panel(study: Study, panel: Panel, algorithm: str) -> RegretSummary:
-    """Return the runs of one algorithm as published."""
-    return study.summary(panel.published(algorithm), panel.scenario.environment)
+    """Return the runs of one algorithm as published, so many that their mean can be trusted."""
+    return study.steady(panel.published(algorithm), panel.scenario.environment)
 
 
-def many_interval_runs(study: Study, panel: Panel) -> RegretSummary:
-    """Return so many runs of DP-UCB-Int that the few with linear regret show in its mean."""
-    runs = study.scaled(20_000, least=1000)
-    return study.summary(published_interval(panel.epsilon), panel.scenario.environment, runs=runs)
+def means_of_panel(study: Study, panel: Panel) -> dict[str, Interval]:
+    """Return the mean regret of every private algorithm as published."""
+    return {name: mean_at(of_panel(study, panel, name)) for name in PRIVATE}
 
 
-def long_interval_runs(study: Study) -> RegretSummary:
+def long_interval_runs(study: Study, bonus: str = "frozen") -> RegretSummary:
     """Return runs of DP-UCB-Int that are ten times as long, on two arms at ε = 1."""
-    policy, runs = published_interval(1.0), study.scaled(4000, least=500)
+    policy, runs = published_interval(1.0, bonus=bonus), study.scaled(4000, least=500)
     return study.summary(policy, TWO_ARMS.environment, horizon=10 * study.settings.horizon, runs=runs)
 
 
 def long_ucb_runs(study: Study) -> RegretSummary:
     """Return runs of UCB that are ten times as long, on two arms."""
     return study.summary(EASY.published("UCB"), TWO_ARMS.environment, horizon=10 * study.settings.horizon)
+
+
+def reading_runs(study: Study, panel: Panel, series: str) -> RegretSummary:
+    """Return runs of DP-UCB-Int with another series: many at ε = 1, where few of them decide the mean."""
+    policy = published_interval(panel.epsilon, series)
+    runs = study.scaled(5000, least=500) if panel.epsilon == 1.0 else None  # at 0.1 nearly all is the initial phase
+    return study.summary(policy, panel.scenario.environment, runs=runs)
 
 
 def printed_runs(study: Study, panel: Panel) -> RegretSummary:
