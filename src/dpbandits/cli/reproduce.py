@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from dpbandits import reproduce
 from dpbandits.cli.app import app
-from dpbandits.cli.words import console, whole
+from dpbandits.cli.words import console, number
 from dpbandits.errors import InvalidInput
 from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
 from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS
@@ -46,8 +46,8 @@ def reproduce_command(
     """
     usual_runs = _QUICK_RUNS if quick else RUNS
     settings = reproduce.Settings(
-        horizon=whole("horizon", horizon),
-        runs=usual_runs if runs is None else whole("runs", runs),
+        horizon=cast(int, number("horizon", horizon)),  # Settings checks that it is whole
+        runs=usual_runs if runs is None else cast(int, number("runs", runs)),
         seed=seed,
         effort=_QUICK_EFFORT if quick else 1.0,
     )
@@ -58,13 +58,18 @@ def reproduce_command(
     if claim is not None:
         _repeat(claim, settings)
         return
-    if out.exists() and not out.is_dir():
-        raise InvalidInput(f"Expected out={str(out)!r} to be a folder.")
+    if (out.exists() and not out.is_dir()) or out == Path():
+        raise InvalidInput(f"Expected out={str(out)!r} to be a folder for the results alone.")
     study = reproduce.Study(settings, out)
     try:
+        _say("Playing the four panels.")
         reproduce.play_panels(study)
         pulls, seconds = study.pulls, study.seconds
+        _say("Playing DP-UCB-Int more often: a few runs decide its mean.")
+        reproduce.play_more(study)
+        _say(f"Testing {len(CLAIMS)} claims.")
         findings = reproduce.check_claims(study)
+        _say("Drawing and writing.")
         reproduce.write_all(study, findings, out, flags=flags, bounds=bounds)
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
@@ -75,8 +80,15 @@ def reproduce_command(
     print(f"Report: {out / 'report.html'}")
 
 
+def _say(stage: str) -> None:
+    """Tell what is being done where no progress bar is shown."""
+    if not sys.stderr.isatty():
+        print(stage, file=sys.stderr)
+
+
 def _repeat(name: str, settings: reproduce.Settings) -> None:
     known = {claim.name: claim for claim in CLAIMS}
+    name = name.lower()
     if name not in known:
         raise InvalidInput(f"Expected claim={name!r} to be one of {', '.join(known)}.")
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +105,7 @@ def _panels_table(study: Study) -> Table:
         cells = []
         for panel in PANELS:
             policies = (panel.lines(form)[place].policy for form in FORMS)
-            means = (study.summary(policy, panel.scenario.environment).mean[-1] for policy in policies)
+            means = (study.steady(policy, panel.scenario.environment).mean[-1] for policy in policies)
             cells.append(" / ".join(f"{mean:,.0f}" for mean in means))
         table.add_row(line.algorithm, *cells)
     return table
@@ -101,11 +113,11 @@ def _panels_table(study: Study) -> Table:
 
 def _verdicts_table(findings: dict[str, Finding]) -> Table:
     table = Table(title="Every claim of the paper")
-    for column in ("where", "claim", "verdict", "which means"):
-        table.add_column(column, overflow="fold")
+    for column in ("claim", "where", "verdict", "which means"):
+        table.add_column(column, overflow="fold", no_wrap=column == "claim")  # a name that can be copied
     for claim in CLAIMS:
         finding = findings[claim.name]
-        table.add_row(claim.where, claim.name, finding.verdict, finding.reason, style=_COLOURS[finding.verdict])
+        table.add_row(claim.name, claim.where, finding.verdict, finding.reason, style=_COLOURS[finding.verdict])
     return table
 
 

@@ -66,10 +66,9 @@ class Line:
         epsilon, delta = getattr(self.policy, "epsilon", None), getattr(self.policy, "delta", 0.0)
         return "(not private)" if epsilon is None else f"({stated(epsilon, delta).strip('()')})"
 
-    def opening(self, arms: int, horizon: int) -> int:
+    def opening(self, arms: int) -> int:
         """How many steps its initial phase has, in which arms take turns whatever happens."""
-        plays = first_interval(self.policy) if isinstance(self.policy, DPUCBInt) else 1
-        return min(arms * plays, horizon)
+        return arms * (first_interval(self.policy) if isinstance(self.policy, DPUCBInt) else 1)
 
 
 @cache

@@ -4,15 +4,20 @@ import io
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 from dpbandits.plots import COLOURS, DASHES
 from dpbandits.policies import DPUCBInt
 from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval, stated
 from dpbandits.reproduce.statistics import number
-from dpbandits.reproduce.study import Study
+from dpbandits.reproduce.study import Study, write_file
 from dpbandits.theory import lower_bounds, upper_bounds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
 TITLES = {"published": "As published", "certified": "As certified: the asked privacy is proved"}
@@ -23,7 +28,8 @@ _STYLES = {
     )
 }
 _BELOW = 0.1  # where the regret axis begins; nothing is drawn below
-_ROOM = 0.118  # of the axis, for one label of two lines
+_ROOM = 0.122  # of the axis, for one label of two lines
+_LINE = 0.045  # and for one more line
 
 
 def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Iterator[Path]:
@@ -38,11 +44,10 @@ def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Itera
         for panel, axes in zip(PANELS, figure.subplots(2, 2, gridspec_kw=grid).flat, strict=True):
             draw_panel(axes, study, panel, form, bounds=bounds)
         figure.text(0.012, 0.988, TITLES[form], fontsize=13, fontweight="bold", va="top")
-        figure.text(0.012, 0.962, caption(study, bounds=bounds), fontsize=9.5, va="top")
+        figure.text(0.012, 0.962, "\n".join(wrap(caption(study, bounds=bounds), 190)), fontsize=9.5, va="top")
         for ending in FORMATS:
             path = folder / f"{stem}{ending}"
-            figure.savefig(path, dpi=130, metadata=_metadata(ending))
-            yield path
+            yield write_file(path, _drawn(figure, ending))
 
 
 def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
@@ -50,24 +55,29 @@ def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
     from matplotlib.figure import Figure
 
     with _same_every_time():
-        figure = Figure(figsize=(6.0, 4.1))
-        axes = figure.add_axes((0.11, 0.115, 0.535, 0.81))
+        figure = Figure(figsize=(5.4, 4.1))  # small, so that its letters are large on a telephone
+        axes = figure.add_axes((0.125, 0.115, 0.48, 0.81))
         draw_panel(axes, study, panel, form, bounds=bounds)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="svg", metadata=_metadata(".svg"))
+        return _drawn(figure, ".svg")
+
+
+def _drawn(figure: "Figure", ending: str) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=ending[1:], dpi=130, metadata=_metadata(ending))
     return buffer.getvalue()
 
 
 def caption(study: Study, *, bounds: bool) -> str:
     """Say what is drawn."""
-    runs = study.settings.runs
+    chosen = study.settings
     drawn = (
-        f"Mean regret of {runs:,} runs, bands from the 5th to the 95th percentile; ○ ends the initial phase, in "
-        "which arms take turns. In parentheses the input privacy."
+        f"Mean regret of {chosen.runs:,} runs (seed {chosen.seed}), bands from the 5th to the 95th percentile; ○ "
+        "ends the initial phase, in which arms take turns. In parentheses the input privacy."
     )
     if bounds:
         drawn += (
-            " Thin: bounds as published (dotted), as proved (dash-dotted), and for δ = 0 the lower bound C ln t (grey)."
+            " Thin: bounds as published (dotted) and as proved (dash-dotted), both at most t max Δ; grey: what "
+            "regret is at least asymptotically if δ = 0."
         )
     return drawn
 
@@ -83,15 +93,17 @@ def draw_panel(axes: Any, study: Study, panel: Panel, form: str, *, bounds: bool
         times, mean = summary.checkpoints, summary.mean
         axes.plot(times, mean, color=colour, linestyle=dash, linewidth=1.9, zorder=3)
         axes.fill_between(times, summary.quantile(0.05), summary.quantile(0.95), color=colour, alpha=0.15, linewidth=0)
-        place = summary.at(line.opening(len(panel.scenario.means), horizon))
-        axes.plot(times[place], mean[place], "o", color=colour, markerfacecolor="white", markersize=6, zorder=4)
+        opening = line.opening(len(panel.scenario.means))
+        if opening < horizon:
+            place = summary.at(opening)
+            axes.plot(times[place], mean[place], "o", color=colour, markerfacecolor="white", markersize=6, zorder=4)
         if bounds:
             _draw_bounds(axes, line, panel, times, colour)
-        ends.append((float(mean[-1]), line, colour))
+        ends.append((float(mean[-1]), _label(study, panel, line, float(mean[-1])), colour))
     if bounds:
         constant = lower_bounds.asymptotic_constant(panel.scenario.means, panel.epsilon)
-        drawn = [min(constant * math.log(t), t * max(panel.scenario.gaps)) for t in times]
-        axes.plot(times, drawn, color="0.55", linewidth=1.2, zorder=2)
+        late = times[times >= horizon / 100]  # it says nothing about a beginning
+        axes.plot(late, [constant * math.log(t) for t in late], "--", color="0.45", linewidth=1.2, zorder=2)
     axes.set(
         xscale="log", yscale="log", xlim=(1, horizon), ylim=(_BELOW, 2 * largest), xlabel="step t", ylabel="regret"
     )
@@ -99,7 +111,7 @@ def draw_panel(axes: Any, study: Study, panel: Panel, form: str, *, bounds: bool
     axes.minorticks_off()
     axes.grid(True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    _label_ends(axes, ends, horizon)
+    _label_ends(axes, ends)
 
 
 def _draw_bounds(axes: Any, line: Line, panel: Panel, times: Any, colour: str) -> None:
@@ -124,17 +136,25 @@ def _bounds(line: Line, panel: Panel) -> Iterator[tuple[Any, Callable[[float], f
         yield dotted, lambda t: upper_bounds.dp_ucb_int(gaps, t, first)
 
 
-def _label_ends(axes: Any, ends: list[tuple[float, Line, str]], horizon: int) -> None:
+def _label(study: Study, panel: Panel, line: Line, end: float) -> str:
+    """Return what is written at the end of a curve: name, input privacy, mean, certified privacy."""
+    words = [f"{line.algorithm} {line.input_privacy()}: {number(end)}", _certified(line, study.settings.horizon)]
+    steady = study.steady(line.policy, panel.scenario.environment)
+    if steady.runs > study.settings.runs:
+        words.insert(1, f"({number(float(steady.mean[-1]))} in {steady.runs:,} runs)")
+    return "\n".join(words)
+
+
+def _label_ends(axes: Any, ends: list[tuple[float, str, str]]) -> None:
     """Write every curve's name at its end, apart from each other."""
     low, high = (math.log(limit) for limit in axes.get_ylim())
     at = [(math.log(max(end, _BELOW)) - low) / (high - low) for end, _, _ in ends]
     order = sorted(range(len(at)), key=at.__getitem__)
-    placed = _apart([at[i] for i in order], _ROOM)
-    for i, place in zip(order, placed, strict=True):
-        end, line, colour = ends[i]
-        title = f"{line.algorithm} {line.input_privacy()}: {number(end)}"
+    rooms = [_ROOM + _LINE * (ends[i][1].count("\n") - 1) for i in order]
+    for i, place in zip(order, _apart([at[i] for i in order], rooms), strict=True):
+        _, label, colour = ends[i]
         axes.annotate(
-            f"{title}\n{_certified(line, horizon)}",
+            label,
             xy=(1.0, at[i]),
             xytext=(1.04, place),
             xycoords="axes fraction",
@@ -151,21 +171,24 @@ def _certified(line: Line, horizon: int) -> str:
     guarantee = line.guarantee(horizon)
     if guarantee is None:
         return "no privacy"
+    if guarantee.epsilon == 0:
+        return "no release yet"
     return f"certified {stated(guarantee.epsilon, guarantee.delta)}"
 
 
-def _apart(places: list[float], room: float) -> list[float]:
-    """Return rising places with at least so much room between them, near the given ones and inside [0, 1]."""
+def _apart(places: list[float], rooms: list[float]) -> list[float]:
+    """Return rising places so far apart that each has its room around it, near the given ones and inside [0, 1]."""
     moved = list(places)
+    between = [(one + other) / 2 for one, other in pairwise(rooms)]
     for _ in range(100):  # neighbours that overlap give way equally
-        for i in range(len(moved) - 1):
+        for i, room in enumerate(between):
             overlap = max(0.0, room - (moved[i + 1] - moved[i]))
             moved[i] -= overlap / 2
             moved[i + 1] += overlap / 2
     for i in range(len(moved)):  # then all move inside, from below and from above
-        moved[i] = max(moved[i], moved[i - 1] + room if i else room / 2)
+        moved[i] = max(moved[i], moved[i - 1] + between[i - 1] if i else rooms[0] / 2)
     for i in reversed(range(len(moved))):
-        moved[i] = min(moved[i], moved[i + 1] - room if i + 1 < len(moved) else 1 - room / 2)
+        moved[i] = min(moved[i], moved[i + 1] - between[i] if i + 1 < len(moved) else 1 - rooms[-1] / 2)
     return moved
 
 

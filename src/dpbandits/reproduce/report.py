@@ -1,11 +1,11 @@
-"""The report: what was run, what came out, and a verdict on every claim; as a page, as Markdown, and as data."""
+"""The report: what was run, what came out, and a verdict on every claim; as a page and as Markdown."""
 
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpbandits.reproduce.claims import CLAIMS, Claim, Finding, Verdict
+from dpbandits.reproduce.claims import CLAIMS, Cause, Claim, Finding, Verdict
 from dpbandits.reproduce.document import (
     Badge,
     Block,
@@ -19,25 +19,11 @@ from dpbandits.reproduce.document import (
     to_html,
     to_markdown,
 )
-from dpbandits.reproduce.experiments import (
-    FORMS,
-    HORIZON,
-    PANELS,
-    RUNS,
-    Line,
-    Panel,
-    first_interval,
-    published_interval,
-    stated,
-)
+from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS, Panel
 from dpbandits.reproduce.figures import TITLES, caption, panel_svg
-from dpbandits.reproduce.statistics import mean_at, number
-from dpbandits.reproduce.study import Study
-from dpbandits.simulation import RegretSummary
-from dpbandits.theory import lower_bounds, upper_bounds
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.study import Study, write_file
+from dpbandits.reproduce.tables import bounds_table, claims_frame, curves_frame, regret_table
 
 TITLE = "Algorithms for Differentially Private Multi-Armed Bandits, reproduced"
 _KINDS = {
@@ -46,12 +32,34 @@ _KINDS = {
     Verdict.FAILS: "fails",
     Verdict.UNDECIDED: "undecided",
 }
+_WORDS = (
+    ("Regret:", "the expected reward lost against always playing the best arm."),
+    ("Input privacy:", "what an algorithm was asked for; DP-UCB-Int is asked for (ε′, δ′)."),
+    (
+        "Certified:",
+        "what is proved of the whole action sequence, for two reward sequences that differ in one reward. A smaller "
+        "number is more privacy.",
+    ),
+    (
+        "Drawn once, as printed:",
+        "DP-UCB-Int releases an arm's mean rarely. Its pseudo-code draws the noise of a release again at every step "
+        "while the arm waits; as published means here that it is drawn once.",
+    ),
+    (
+        "Constant interval, x- and y-series:",
+        "when it releases: every f plays, or at the counts W₁ < W₂ < … of Lemma B.1, which has two versions.",
+    ),
+    ("Branches C and D:", "the two terms of Theorem 3.4 and Corollary 3.1, of which the smaller counts."),
+    ("Frozen and renewed term:", "whether its confidence term √(2 ln t/n) stands still between two releases."),
+    ("Γ:", "what Private-UCB adds to its sums to allow for their noise."),
+    ("Split:", "the hybrid counter gives half of ε to its trees and half to its totals."),
+)
 
 
 def write_report(
     study: Study, findings: dict[str, Finding], folder: Path, *, flags: str, bounds: bool
 ) -> Iterator[Path]:
-    """Write panels, tables, Markdown and the page, and yield each file when it is there.
+    """Write panels, tables, Markdown and, last, the page; yield each file when it is there.
 
     `flags` are what to add to a command to get the same settings.
     """
@@ -59,27 +67,26 @@ def write_report(
     pictures = {}
     for form in FORMS:
         for panel in PANELS:
-            means = (
-                f"{line.algorithm} {number(float(_runs(study, panel, line).mean[-1]))}" for line in panel.lines(form)
-            )
-            picture = Picture(
-                f"panels/{form}-{panel.slug}.svg",
-                panel_svg(study, panel, form, bounds=bounds),
-                f"Regret over time, {panel.name}, {form}: {', '.join(means)}",
-            )
+            picture = _picture(study, panel, form, bounds=bounds)
             pictures[form, panel] = picture
-            (folder / picture.file).write_bytes(picture.svg)
-            yield folder / picture.file
-    curves, claims, text, page = (folder / n for n in ("regret.csv", "claims.csv", "report.md", "report.html"))
-    _regret_table(study).to_csv(curves, index=False)
-    yield curves
-    _claims_table(findings).to_csv(claims, index=False)
-    yield claims
+            yield write_file(folder / picture.file, picture.svg)
+    yield write_file(folder / "regret.csv", curves_frame(study).to_csv(index=False).encode())
+    yield write_file(folder / "claims.csv", claims_frame(findings).to_csv(index=False).encode())
     blocks = _blocks(study, findings, pictures, flags=flags, bounds=bounds)
-    text.write_text(to_markdown(blocks), "utf-8")
-    yield text
-    page.write_text(to_html(blocks, TITLE), "utf-8")
-    yield page
+    yield write_file(folder / "report.md", to_markdown(blocks).encode())
+    yield write_file(folder / "report.html", to_html(blocks, TITLE).encode())
+
+
+def _picture(study: Study, panel: Panel, form: str, *, bounds: bool) -> Picture:
+    means = []
+    for line in panel.lines(form):
+        summary = study.summary(line.policy, panel.scenario.environment)
+        means.append(f"{line.algorithm} {number(float(summary.mean[-1]))}")
+    return Picture(
+        f"panels/{form}-{panel.slug}.svg",
+        panel_svg(study, panel, form, bounds=bounds),
+        f"Regret over time, {panel.name}, {form}: {', '.join(means)}",
+    )
 
 
 def _blocks(
@@ -108,18 +115,23 @@ def _blocks(
     blocks += [
         Heading("Every claim"),
         Paragraph(
-            "Intervals have 99% confidence. A command repeats one row, the counter-example included; verdicts are "
-            "computed from the numbers. The paper's statements are in our words."
+            "The paper's statements are in our words. Verdicts follow from the numbers beside them; a command "
+            "repeats one row, the counter-example included. Intervals are for 99% confidence: Student's for means, "
+            "exact ones for shares. Means of DP-UCB-Int come from many runs, because less than one in a hundred "
+            "decides them."
         ),
         _claims(findings, flags),
+        Heading("Words"),
+        Bullets(_WORDS),
         Heading("Regret in numbers"),
         Paragraph(
-            "Certified: what is proved of the whole action sequence, replacing one reward. Private-UCB and UCB are "
-            "the same in both forms. Medians of more than 1,000 runs are right to 1%."
+            "Private-UCB and UCB are the same in both forms. Certified privacy does not repair DP-UCB-Int: some of "
+            "its runs keep an inferior arm in both forms, as the last but one column shows. Medians of more than "
+            "1,000 runs are right to 1%."
         ),
     ]
     for form in FORMS:
-        blocks += [Heading(TITLES[form], 3), _regret_rows(study, form)]
+        blocks += [Heading(TITLES[form], 3), regret_table(study, form)]
     blocks += [
         Heading("Regret bounds"),
         Paragraph(
@@ -127,12 +139,13 @@ def _blocks(
             "largest regret there is. Theorem 3.3 has no valid proof and Theorem 3.5 is false; both are shown as "
             "published."
         ),
-        _bounds(study),
+        bounds_table(study),
         Heading("Again"),
         Bullets(
             (
-                ("This report:", Code(f"dpbandits reproduce{flags}")),
-                ("One claim:", Code(f"dpbandits reproduce{flags} --claim theorem-3.5")),
+                ("This report:", Code(f"dpbandits reproduce{flags}{' --bounds' if bounds else ''}")),
+                ("One claim:", Code(f"dpbandits reproduce --claim theorem-3.5{flags}")),
+                ("The command", "is .venv/bin/dpbandits in a checkout, after make reproduce."),
                 (
                     "The same numbers,",
                     "bit for bit, come from the same settings on any number of cores, also if it was stopped and "
@@ -150,7 +163,7 @@ def _blocks(
 
 def _settings(study: Study) -> list[Block]:
     chosen = study.settings
-    said = [
+    said: list[Block] = [
         Paragraph(
             f"Settings: T = {chosen.horizon:,}, {chosen.runs:,} runs, seed {chosen.seed}; Bernoulli arms "
             f"{{0.9, 0.6}} or ten arms, eight at 0.1, one at 0.2, one at 0.55; v = 1.1, δ′ = e⁻¹⁰. Single claims use "
@@ -164,41 +177,42 @@ def _settings(study: Study) -> list[Block]:
                 "rest on runs are about the settings above."
             )
         )
-    return list(said)
+    return said
 
 
 def _in_short(findings: dict[str, Finding]) -> list[Block]:
-    counts = Counter(finding.verdict for finding in findings.values())
-    order = (Verdict.HOLDS, Verdict.ONLY_IF, Verdict.FAILS, Verdict.UNDECIDED)
-    counted = ", ".join(
-        f"{counts[verdict]} {_plural(verdict, counts[verdict])}" for verdict in order if counts[verdict]
-    )
-    failed = tuple(
-        (f"{claim.where}:", f"{_first_sentence(claim.says)} It fails: {findings[claim.name].reason}")
-        for claim in CLAIMS
-        if findings[claim.name].verdict is Verdict.FAILS
-    )
-    return [Paragraph(f"Of {len(findings)} claims {counted}. Those that fail:"), Bullets(failed)]
-
-
-def _plural(verdict: Verdict, count: int) -> str:
-    plurals = {
+    """Count the verdicts, then say what fails: first what several claims fail by, then the others one by one."""
+    found = {verdict: [c for c in CLAIMS if findings[c.name].verdict is verdict] for verdict in Verdict}
+    counts = Counter({verdict: len(claims) for verdict, claims in found.items()})
+    said = {
         Verdict.HOLDS: "hold",
         Verdict.ONLY_IF: "hold only under a condition",
         Verdict.FAILS: "fail",
         Verdict.UNDECIDED: "are not decided",
     }
-    singles = {
-        Verdict.HOLDS: "holds",
-        Verdict.ONLY_IF: "holds only under a condition",
-        Verdict.FAILS: "fails",
-        Verdict.UNDECIDED: "is not decided",
-    }
-    return (singles if count == 1 else plurals)[verdict]
-
-
-def _first_sentence(text: str) -> str:
-    return text.split("; ")[0].rstrip(".") + "."
+    single = {"hold": "holds", "fail": "fails", "are": "is"}
+    counted = ", ".join(
+        f"{counts[verdict]} " + (" ".join(single.get(w, w) for w in words.split()) if counts[verdict] == 1 else words)
+        for verdict, words in said.items()
+        if counts[verdict]
+    )
+    items: list[tuple[str, str]] = []
+    for cause in Cause:
+        rows = [claim.where for claim in found[Verdict.FAILS] if claim.cause is cause]
+        if rows:
+            items.append((f"{cause}.", f"({len(rows)} claims fail by it: {'; '.join(dict.fromkeys(rows))}.)"))
+    items += [
+        (f"{claim.where}:", f"{claim.says} It fails: {findings[claim.name].reason}")
+        for claim in found[Verdict.FAILS]
+        if claim.cause is None
+    ]
+    blocks: list[Block] = [Paragraph(f"Of {len(findings)} claims {counted}.")]
+    if items:
+        blocks += [Paragraph("What fails:"), Bullets(tuple(items))]
+    if found[Verdict.HOLDS]:
+        held = ((f"{claim.where}:", claim.says) for claim in found[Verdict.HOLDS])
+        blocks += [Paragraph("What holds as it stands:"), Bullets(tuple(held))]
+    return blocks
 
 
 def _claims(findings: dict[str, Finding], flags: str) -> Table:
@@ -216,121 +230,4 @@ def _claims(findings: dict[str, Finding], flags: str) -> Table:
     return Table(
         ("where", "what the paper says", "verdict", "numbers", "how it is tested"),
         tuple(row(claim) for claim in CLAIMS),
-    )
-
-
-def _runs(study: Study, panel: Panel, line: Line) -> RegretSummary:
-    return study.summary(line.policy, panel.scenario.environment)
-
-
-def _regret_rows(study: Study, form: str) -> Table:
-    horizon = study.settings.horizon
-    rows = []
-    for panel in PANELS:
-        for line in panel.lines(form):
-            summary = _runs(study, panel, line)
-            guarantee = line.guarantee(horizon)
-            rows.append(
-                (
-                    f"{panel.name}: {line.algorithm}",
-                    line.input_privacy().strip("()"),
-                    "none" if guarantee is None else stated(guarantee.epsilon, guarantee.delta),
-                    str(mean_at(summary)),
-                    number(float(summary.quantile(0.5)[-1])),
-                    number(float(summary.least[-1])),
-                    number(float(summary.largest[-1])),
-                    f"{line.opening(len(panel.scenario.means), horizon):,}",
-                )
-            )
-    header = ("policy", "input privacy", "certified", "mean regret", "median", "best run", "worst run", "initial phase")
-    return Table(header, tuple(rows), numeric=True)
-
-
-def _bounds(study: Study) -> Table:
-    t = float(study.settings.horizon)
-    bounds: dict[str, Any] = {
-        "UCB1": lambda gaps, epsilon: upper_bounds.ucb1(gaps, t, capped=False),
-        "DP-UCB-Bound, Theorem 3.2 as published": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, form="published", capped=False
-        ),
-        "DP-UCB-Bound, as in the paper's appendix": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, form="appendix", capped=False
-        ),
-        "DP-UCB-Bound, corrected, not split (2ε)": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, split=False, capped=False
-        ),
-        "DP-UCB-Bound, corrected, split (ε)": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, capped=False
-        ),
-        "DP-UCB, Theorem 3.3 (not proved)": lambda gaps, epsilon: upper_bounds.dp_ucb(gaps, t, epsilon, capped=False),
-    }
-    for series in ("y", "x", "constant"):
-        bounds[f"DP-UCB-Int, Theorem 3.5 (false), {series}"] = lambda gaps, epsilon, series=series: (
-            upper_bounds.dp_ucb_int(gaps, t, first_interval(published_interval(epsilon, series)), capped=False)
-        )
-    rows = [
-        (name, *(_starred(bound(panel.scenario.gaps, panel.epsilon), t * max(panel.scenario.gaps)) for panel in PANELS))
-        for name, bound in bounds.items()
-    ]
-    constants = [lower_bounds.asymptotic_constant(panel.scenario.means, panel.epsilon) for panel in PANELS]
-    minimax = [lower_bounds.minimax(len(panel.scenario.means), t, panel.epsilon) for panel in PANELS]
-    rows += [
-        ("lower bound for δ = 0, about C ln t with C =", *map(number, constants)),
-        ("lower bound on some instance, any policy", *map(number, minimax)),
-    ]
-    return Table(("bound", *(panel.name for panel in PANELS)), tuple(rows), numeric=True)
-
-
-def _starred(bound: float, largest: float) -> str:
-    return number(bound) + ("*" if bound >= largest else "")
-
-
-def _regret_table(study: Study) -> "pd.DataFrame":
-    """Return every curve, tidy: a row per form, panel, policy and time."""
-    import pandas as pd
-
-    frames = []
-    for form in FORMS:
-        for panel in PANELS:
-            for line in panel.lines(form):
-                summary = _runs(study, panel, line)
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "form": form,
-                            "arms": len(panel.scenario.means),
-                            "epsilon": panel.epsilon,
-                            "algorithm": line.algorithm,
-                            "policy": repr(line.policy),
-                            "runs": summary.runs,
-                            "t": summary.checkpoints,
-                            "mean": summary.mean,
-                            "standard_error": summary.standard_error,
-                            "best": summary.least,
-                            "quantile_05": summary.quantile(0.05),
-                            "median": summary.quantile(0.5),
-                            "quantile_95": summary.quantile(0.95),
-                            "worst": summary.largest,
-                        }
-                    )
-                )
-    return pd.concat(frames, ignore_index=True)
-
-
-def _claims_table(findings: dict[str, Finding]) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(
-        [
-            {
-                "claim": claim.name,
-                "where": claim.where,
-                "says": claim.says,
-                "test": claim.test,
-                "verdict": str(findings[claim.name].verdict),
-                "reason": findings[claim.name].reason,
-                "numbers": "; ".join(findings[claim.name].numbers),
-            }
-            for claim in CLAIMS
-        ]
     )

@@ -5,15 +5,27 @@ from itertools import chain
 from pathlib import Path
 
 from dpbandits._progress import Progress
+from dpbandits.environments.base import Environment
+from dpbandits.policies import Policy
 from dpbandits.reproduce.claims import CLAIMS, Claim, Finding
 from dpbandits.reproduce.experiments import FORMS, PANELS
 from dpbandits.reproduce.figures import FORMATS, save_figure
 from dpbandits.reproduce.report import write_report
 from dpbandits.reproduce.study import Study
+from dpbandits.simulation import RegretSummary
 
 
 def play_panels(study: Study, progress: bool | None = None) -> None:
-    """Run every policy of the four panels, as published and as certified."""
+    """Run every policy of the four panels, as published and as certified, as often as the settings say."""
+    _play(study, study.summary, progress)
+
+
+def play_more(study: Study, progress: bool | None = None) -> None:
+    """Run those policies of the panels again and again whose mean a few runs decide."""
+    _play(study, study.steady, progress)
+
+
+def _play(study: Study, play: Callable[[Policy, Environment], RegretSummary], progress: bool | None) -> None:
     lines = {
         (line.policy, panel.scenario): f"{panel.name}: {line.algorithm}"
         for form in FORMS
@@ -23,8 +35,7 @@ def play_panels(study: Study, progress: bool | None = None) -> None:
     with Progress(len(lines), "curves", progress) as bar:
         for (policy, scenario), name in lines.items():
             study.on_runs = _counter(bar, name)
-            study.summary(policy, scenario.environment)
-            study.steady(policy, scenario.environment)
+            play(policy, scenario.environment)
             bar.advance(1)
     study.on_runs = lambda runs: None
 
@@ -69,6 +80,8 @@ def write_all(
     progress: bool | None = None,
 ) -> list[Path]:
     """Write figures, tables and report to the folder."""
+    for name in ("report.html", "report.md"):  # none is better than one that does not fit the figures beside it
+        (folder / name).unlink(missing_ok=True)
     figures = (save_figure(study, form, folder, bounds=bounds) for form in FORMS)
     report = write_report(study, findings, folder, flags=flags, bounds=bounds)
     paths = []

@@ -92,7 +92,7 @@ class Study:
             if checksum == _checksum(path.name, text):
                 return json.loads(text)
         text = json.dumps(compute())
-        replace_file(path, lambda part: part.write_text(f"{_checksum(path.name, text)}\n{text}", "utf-8"))
+        write_file(path, f"{_checksum(path.name, text)}\n{text}".encode())
         return json.loads(text)  # the same form now as later
 
     def _summarise(
@@ -113,7 +113,7 @@ class Study:
             done = summary.runs
             if done == runs or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
                 self.seconds += time.process_time() - started
-                replace_file(path, summary.save)
+                _replace(path, summary.save)
                 saved, started = time.monotonic(), time.process_time()
         assert summary is not None
         return summary
@@ -129,8 +129,13 @@ def _loaded(path: Path) -> RegretSummary | None:
         return None
 
 
-def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
+def write_file(path: Path, content: bytes) -> Path:
     """Write a file so that it is there as a whole or not at all."""
+    _replace(path, lambda part: part.write_bytes(content))
+    return path
+
+
+def _replace(path: Path, write: Callable[[Path], Any]) -> None:
     part = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
     write(part)
     part.replace(path)

@@ -1,7 +1,7 @@
 """Every claim of the paper, in its order, each with a test of its own."""
 
-from dpbandits.reproduce.claims import bounds, counters, definition, experiments, interval, overview
-from dpbandits.reproduce.claims.base import Claim, Finding, Verdict
+from dpbandits.reproduce.claims import bounds, counters, definition, experiments, horizon, interval, overview
+from dpbandits.reproduce.claims.base import Cause, Claim, Finding, Verdict
 
 CLAIMS: tuple[Claim, ...] = (
     # abstract, introduction, contributions
@@ -13,11 +13,11 @@ CLAIMS: tuple[Claim, ...] = (
     definition.no_assumption,
     overview.additive_constant,
     overview.multiplicative,
-    overview.no_horizon,
-    overview.any_time,
+    horizon.no_horizon,
+    horizon.any_time,
     # preliminaries
     definition.definition,
-    overview.optimal_trade_off,
+    interval.optimal_trade_off,
     counters.hybrid_private,
     counters.hybrid_error,
     counters.tighter_error,
@@ -54,4 +54,4 @@ CLAIMS: tuple[Claim, ...] = (
     counters.lemma_b2,
 )
 
-__all__ = ["CLAIMS", "Claim", "Finding", "Verdict"]
+__all__ = ["CLAIMS", "Cause", "Claim", "Finding", "Verdict"]

@@ -256,3 +256,27 @@ def shorter_intervals(study: Study) -> Finding:
         "mostly at the beginning; later intervals approach 1/ε.",
         tuple(rows),
     )
+
+
+@claim(
+    "optimal-trade-off",
+    where="Section 2.2",
+    says="The paper shows how to trade privacy and utility off optimally.",
+    test=f"How much of its budget the published schedule of DP-UCB-Int really spends up to t = {HORIZON:,}, by exact "
+    "composition.",
+)
+def optimal_trade_off(study: Study) -> Finding:
+    """More than half of the budget is left."""
+    rows, spent_shares = [], []
+    for epsilon in EPSILONS:
+        budget = Budget(epsilon, DELTA)
+        published = interval_epsilon(budget, V)
+        spent = interval_guarantee(published, V, "y", delta=DELTA, horizon=HORIZON).epsilon
+        spent_shares.append(spent / epsilon)
+        rows.append(f"ε′ = {epsilon:g}: {number(spent)} is spent, {100 * spent / epsilon:.0f}% of it")
+    return Finding(
+        Verdict.FAILS if max(spent_shares) < 0.9 else Verdict.HOLDS,
+        f"at most {100 * max(spent_shares):.0f}% of the privacy budget is used: the same budget allows less noise or "
+        "more releases.",
+        tuple(rows),
+    )
