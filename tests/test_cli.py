@@ -116,7 +116,8 @@ def test_one_claim_is_repeated_and_nothing_is_written(
         (("--runs", "many"), "Expected runs='many' to be a number."),
         (("--horizon", "10"), "Expected horizon=10 in [1000, 1000000000]."),
         (("--seed", "-1"), "Expected seed=-1 in [0, inf)."),
-        (("--out", "file.txt"), "Expected out='file.txt' to be a folder."),
+        (("--out", "file.txt"), "Expected out='file.txt' to be a folder for the results alone."),
+        (("--out", ""), "Expected out='.' to be a folder for the results alone."),
     ],
 )
 def test_reproduce_refuses_bad_input_before_it_does_anything(

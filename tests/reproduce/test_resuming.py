@@ -1,16 +1,21 @@
 """Stopped and started again, a reproduction ends with the same numbers, from the work that was left."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import dpbandits as dpb
 from dpbandits.reproduce import Settings, Study, check_claims, play_panels
+from dpbandits.reproduce import study as study_module
 from dpbandits.reproduce.claims import definition, interval
 
 SMALL = Settings(horizon=2000, runs=130, effort=0.01)
@@ -35,7 +40,8 @@ def test_killed_stopped_and_started_again_gives_the_same_files(tmp_path: Path) -
         process.send_signal(stop)
         _, said = process.communicate()
         assert process.returncode == status
-        assert said == ("Stopped. The same command goes on from here.\n" if status == 130 else "")
+        assert said.startswith("Playing the four panels.\n")
+        assert ("Stopped. The same command goes on from here." in said) == (status == 130)
         assert not (broken / "report.html").exists()
     left = {
         path.name: path.stat().st_mtime_ns for path in (broken / "parts").iterdir() if path.suffix in (".npz", ".json")
@@ -93,10 +99,80 @@ def test_a_damaged_part_is_computed_again(tmp_path: Path) -> None:
         assert part.read_bytes() == data
 
 
-def test_other_settings_are_other_parts(tmp_path: Path) -> None:
-    for settings in (SMALL, Settings(horizon=2000, runs=130, seed=1), Settings(horizon=2001, runs=130)):
+def test_other_settings_and_another_program_are_other_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [
+        *(SMALL, replace(SMALL, seed=1), replace(SMALL, horizon=2001), replace(SMALL, runs=131)),
+        replace(SMALL, effort=0.02),
+    ]
+    for settings in others:
         Study(settings, tmp_path).summary(dpb.UCB(), TWO)
-    assert len(list((tmp_path / "parts").iterdir())) == 3
+        assert Study(settings, tmp_path).kept("it", partial(repr, settings)) == repr(settings)
+    assert len(list((tmp_path / "parts").glob("*.npz"))) == 4  # more effort changes no curve of the panels
+    assert len(list((tmp_path / "parts").glob("*.json"))) == 5
+    named = study_module._program()
+    study_module._program.cache_clear()
+    monkeypatch.setattr(study_module, "version", lambda name: "another")
+    assert study_module._program() != named
+    monkeypatch.undo()
+    study_module._program.cache_clear()
+    assert study_module._program() == named
+    monkeypatch.setattr(study_module, "_program", lambda: "another")
+    assert Study(SMALL, tmp_path).kept("it", lambda: "computed again") == "computed again"
+
+
+def test_the_program_is_all_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "room").mkdir()
+    first, second = tmp_path / "__init__.py", tmp_path / "room" / "module.py"
+    monkeypatch.setattr(study_module, "dpbandits", SimpleNamespace(__file__=str(first)))
+    seen = set()
+    for texts in (("", ""), ("a", ""), ("", "a"), ("a", "b")):
+        for path, text in zip((first, second), texts, strict=True):
+            path.write_text(text, "utf-8")
+        study_module._program.cache_clear()
+        seen.add(study_module._program())
+    study_module._program.cache_clear()
+    assert len(seen) == 4
+
+
+def test_a_result_that_was_changed_is_computed_again(tmp_path: Path) -> None:
+    assert Study(SMALL, tmp_path).kept("it", lambda: {"cost": 253}) == {"cost": 253}
+    (part,) = (tmp_path / "parts").glob("*.json")
+    written = part.read_text("utf-8")
+    for damage in (written.replace("253", "953"), "{}", "null", "", "x\n{", written[:-1], written.split("\n")[1]):
+        part.write_text(damage, "utf-8")
+        assert Study(SMALL, tmp_path).kept("it", lambda: {"cost": 253}) == {"cost": 253}
+        assert part.read_text("utf-8") == written
+    other = Study(SMALL, tmp_path)
+    other.kept("another", lambda: 1)
+    (another,) = set((tmp_path / "parts").glob("*.json")) - {part}
+    another.write_text(written, "utf-8")  # a part in the place of another
+    assert Study(SMALL, tmp_path).kept("another", lambda: 1) == 1
+
+
+def test_a_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    study_module.write_file(path, b"before")
+
+    def broken(self: Path, content: bytes) -> int:
+        with open(self, "wb") as file:
+            file.write(content[:3])
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_bytes", broken)
+    with pytest.raises(OSError, match="no space"):
+        study_module.write_file(path, b"afterwards")
+    assert path.read_bytes() == b"before"
+
+
+def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
+    Study(SMALL, tmp_path)
+    old, new = (tmp_path / "parts" / f"x.npz.unfinished-{pid}" for pid in (1, 2))
+    for path in (old, new):
+        path.write_bytes(b"")
+    os.utime(old, (0, 0))
+    Study(SMALL, tmp_path)
+    assert not old.exists()
+    assert new.exists()
 
 
 def test_a_claim_is_tested_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,10 @@
 """Summaries of many runs: the same numbers as from the runs themselves, in memory that does not grow."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.errors import InvalidInput
 from dpbandits.simulation import RegretSummary, summarise
+from dpbandits.simulation.job import Job
 
 TWO = dpb.Bernoulli([0.9, 0.6])
 STUCK = dpb.DPUCBInt(epsilon=1.0, delta=math.exp(-10), bonus="frozen", accounting="corollary")
@@ -84,6 +88,39 @@ def test_a_summary_of_something_else_is_refused() -> None:
             last(dpb.UCB(), runs, begun=other)
     with pytest.raises(InvalidInput, match="same simulation"):
         last(dpb.UCB(), 100, begun=last(dpb.UCB(), 70))  # 70 is no whole number of chunks
+
+
+def test_only_a_few_chunks_are_in_memory_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = most = 0
+    submit = ThreadPoolExecutor.submit
+
+    def counting(self: ThreadPoolExecutor, *args: Any) -> Any:
+        nonlocal waiting, most
+        waiting += 1
+        most = max(most, waiting)
+        return submit(self, *args)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", counting)
+    for _ in summarise(dpb.UCB(), TWO, horizon=100, runs=6400, seed=0, workers=2):
+        waiting -= 1
+    assert most <= 4
+
+
+def test_leaving_a_summary_stops_the_runs_that_are_being_played() -> None:
+    with patch.object(Job, "stop", autospec=True, side_effect=Job.stop) as stop:
+        growing = summarise(dpb.UCB(), TWO, horizon=1000, runs=6400, seed=0, workers=2)
+        next(growing)
+        del growing  # as a loop does that is left
+    assert stop.called
+
+
+def test_the_regrets_at_the_end_are_counted() -> None:
+    for runs in (300, 2000):
+        summary = last(STUCK, runs)
+        values, counts = summary.final()
+        assert counts.sum() == runs
+        assert (np.diff(values) > 0).all()
+        assert float(values @ counts) / runs == pytest.approx(summary.mean[-1])
 
 
 def test_arms_that_are_all_alike_have_no_regret() -> None:

@@ -83,6 +83,13 @@ def test_from_n_star_on_twice_the_noise_is_small(gap: float, epsilon: float) -> 
         assert twice(plays * 0.999) > (1 - balance) * gap
 
 
+def test_the_corrected_bound_counts_whole_plays() -> None:
+    plays = upper_bounds.noise_pulls(0.3, math.log(T), 0.5, 0.5)
+    assert plays != round(plays)
+    bound = upper_bounds.dp_ucb_bound(TWO, T, 1.0, balance=0.5, capped=False)
+    assert bound == pytest.approx(0.3 * (math.ceil(plays) + 1 + 2 * math.pi**2 / 3), rel=1e-12)
+
+
 def test_a_given_balance_is_never_better_than_the_best() -> None:
     best = upper_bounds.dp_ucb_bound(TEN, T, 1.0, capped=False)
     others = [upper_bounds.dp_ucb_bound(TEN, T, 1.0, balance=b, capped=False) for b in np.linspace(0.02, 0.98, 97)]
@@ -94,7 +101,8 @@ def test_a_given_balance_is_never_better_than_the_best() -> None:
     ("call", "message"),
     [
         (lambda: upper_bounds.ucb1([0, 1.5], 10), r"gap=1.5 in \[0, 1\]"),
-        (lambda: upper_bounds.ucb1([], 10), "one number per arm"),
+        (lambda: upper_bounds.ucb1([], 10), "one gap per arm"),
+        (lambda: lower_bounds.asymptotic_constant([0.5, 1.5]), r"mean=1.5 in \[0, 1\]"),
         (lambda: upper_bounds.ucb1([0, 0.5], 0), r"t=0 in \[1, 1e\+75\]"),
         (lambda: upper_bounds.dp_ucb([0, 0.5], 10, -1), "epsilon=-1"),
         (lambda: upper_bounds.dp_ucb_bound([0, 0.5], 10, 1, form="best"), "corrected, published, appendix"),
@@ -124,7 +132,10 @@ def test_lower_bounds_have_the_known_constants() -> None:
         for epsilon in (0.05, 0.5, 5.0):
             earlier = lower_bounds.earlier_asymptotic_constant(means, epsilon)
             assert earlier <= lower_bounds.asymptotic_constant(means, epsilon)
+    assert lower_bounds.earlier_asymptotic_constant([0.9, 0.6], 0.1) == pytest.approx(0.3 / 0.18)
+    assert lower_bounds.earlier_asymptotic_constant([0.9, 0.6], 9.0) == pytest.approx(0.3 / bernoulli_kl(0.6, 0.9))
     assert lower_bounds.asymptotic_constant([1.0, 0.4], 0.5) == 0
+    assert lower_bounds.minimax(10, 1e5, 1.0) == pytest.approx(math.sqrt(9e5) / 27)
     assert lower_bounds.minimax(10, 1e5, 1e-6) == pytest.approx(9 / 131e-6)
     assert lower_bounds.order_with_privacy([0, 0.5], math.e, 0.1) == pytest.approx(2 + 20)
 
@@ -146,6 +157,10 @@ def test_private_divergence_is_its_definition() -> None:
             for epsilon in (1e-3, 0.1, 0.7, 3.0, 20.0):
                 assert private_divergence(x, y, epsilon) == pytest.approx(brute_force(x, y, epsilon), abs=1e-9)
     assert private_divergence(0.5, 1.0, math.inf) == math.inf
+    for epsilon in (0.1, 36.0, 40.0, 800.0):  # the best z is x itself: nobody else is certain
+        assert private_divergence(0.5, 1.0, epsilon) == private_divergence(0.5, 0.0, epsilon) == epsilon / 2
+    assert private_divergence(1.0, 1.0, 1.0) == 0
+    assert private_divergence(0.3, 0.9, 800.0) == bernoulli_kl(0.3, 0.9)
     assert private_divergence(0.3, 0.3, 1.0) == 0
 
 

@@ -236,6 +236,8 @@ def private_ucb_worst(study: Study) -> Finding:
 )
 def spread(study: Study) -> Finding:
     """DP-UCB-Int has runs that are far off."""
+    if GAP * study.settings.horizon <= SPREAD:
+        return Finding(Verdict.UNDECIDED, "", (f"no run can lose more than {number(GAP * study.settings.horizon)}",))
     rows, together = [], 1.0
     for panel in TWO_ARM_PANELS:
         chances, widths = {}, {}
