@@ -11,11 +11,10 @@ import numpy as np
 
 import dpbandits as dpb
 from dpbandits.policies import Policy
+from dpbandits.reproduce.experiments import DELTA, HORIZON, TEN_ARMS, TWO_ARMS, published_interval
 
 RESULTS = Path(__file__).with_name("regret.md")
-HORIZON = 100_000
-DELTA = math.exp(-10)
-SCENARIOS = {"{0.9, 0.6}": [0.9, 0.6], "10 arms": [0.1] * 8 + [0.2, 0.55]}
+SCENARIOS = {"{0.9, 0.6}": TWO_ARMS, "10 arms": TEN_ARMS}
 EPSILONS = (0.1, 1.0)
 
 
@@ -33,7 +32,7 @@ def private_policies(epsilon: float) -> dict[str, tuple[Policy, int]]:
         "dp-ucb-bound": (dpb.DPUCBBound(epsilon=epsilon), 1000),
         "dp-ucb-bound, weighted": (dpb.DPUCBBound(epsilon=epsilon, counter="weighted"), 200),
         "hybrid-dmab": (dpb.HybridDMAB(epsilon=epsilon), 200),
-        "dp-ucb-int, published": (dpb.DPUCBInt(**interval, bonus="frozen", accounting="corollary"), 400_000),
+        "dp-ucb-int, published": (published_interval(epsilon), 400_000),
         "dp-ucb-int, published, live bonus": (dpb.DPUCBInt(**interval, accounting="corollary"), 100_000),
         "dp-ucb-int": (dpb.DPUCBInt(**interval), 100_000),
         "dp-ucb-int, horizon declared": (dpb.DPUCBInt(**interval, horizon=HORIZON), 100_000),
@@ -41,7 +40,7 @@ def private_policies(epsilon: float) -> dict[str, tuple[Policy, int]]:
 
 
 def row(scenario: str, epsilon: str, name: str, policy: Policy, runs: int) -> str:
-    environment = dpb.Bernoulli(SCENARIOS[scenario])
+    environment = SCENARIOS[scenario].environment
     result = dpb.simulate({name: policy}, environment, horizon=HORIZON, runs=runs, seed=2016)
     final = result.final_regret(name)
     error = final.std(ddof=1) / math.sqrt(runs)

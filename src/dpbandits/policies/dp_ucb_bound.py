@@ -10,7 +10,8 @@ It is refreshed at every t for every arm, which is free: it depends on t and n_a
 factor at powers of two. There ν drops suddenly, so that inferior arms park at n = 2^k.
 
 Privacy: a reward enters the counter of one arm, and everything else is computed from the counters' sums. The whole
-action sequence is as private as one counter: ε-DP proved, 2ε as published (the paper claims ε, Theorem 3.1).
+action sequence is as private as one counter: ε-DP proved, 2ε as published. The paper claims ε (Theorem 3.1), which an
+event of 13 steps refutes (reproduce/claims/bound_counterexample.py).
 """
 
 import math
