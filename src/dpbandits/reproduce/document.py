@@ -171,6 +171,7 @@ thead th { border-bottom: 2px solid #999; position: sticky; top: 0; background: 
 td p { margin: 0 0 .35rem; }
 .words td:nth-child(4) { min-width: 16rem; }
 .numeric td:not(:first-child), .numeric th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums; }
+.numeric td { white-space: nowrap; }
 code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: #f2f2f2; padding: .1rem .3rem;
   border-radius: 3px; overflow-wrap: anywhere; }
 .badge { display: inline-block; font-weight: 600; padding: .05rem .55rem; border-radius: 1rem; border: 1.5px solid;

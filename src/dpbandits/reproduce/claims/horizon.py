@@ -18,7 +18,7 @@ from dpbandits.theory import upper_bounds
 @claim(
     "no-horizon",
     where="Contributions, 3; section 1",
-    says="The algorithms need not know the horizon, as the first in this setting.",
+    says="The algorithms need not know the horizon.",
     test="The same random numbers with two horizons, 500 and 2000: are the first 500 choices the same? For 50 seeds. "
     "(Whether they were the first is not tested.)",
 )
