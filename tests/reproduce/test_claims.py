@@ -10,13 +10,14 @@ import pytest
 from scipy.stats import binom, binomtest, laplace
 
 import dpbandits as dpb
-from dpbandits.mechanisms import LAPLACE, Hybrid, release
-from dpbandits.privacy import Budget, interval_epsilon, interval_guarantee
+from dpbandits.mechanisms import LAPLACE, Hybrid, SeededNoise, release
+from dpbandits.privacy import Budget, LaplaceEvent, compose, interval_epsilon, interval_guarantee
 from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check_claims
 from dpbandits.reproduce.claims import bound_counterexample as event
 from dpbandits.reproduce.claims import counters, interval
 from dpbandits.reproduce.claims.counters import tail
 from dpbandits.reproduce.experiments import DELTA
+from dpbandits.reproduce.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import Interval, difference, log_ratio, mean_at, number, range_within, share
 from playing import Game
 from showing import summary_of
@@ -228,3 +229,33 @@ def test_theorem_3_1_is_wrong_by_a_factor_of_two(epsilon: float) -> None:
         assert ratio.value == pytest.approx(2 * epsilon, abs=1e-3 * epsilon)
         assert ratio.low > 1.99 * epsilon
         assert 0 < chance < 1e-10
+
+
+# ---- what Algorithm 3 as printed costs, from the releases themselves
+
+
+class Recorder:
+    """A seeded noise source that remembers the scale of every release, by arm."""
+
+    def __init__(self, seed: int) -> None:
+        self.seeded = SeededNoise(seed)
+        self.scales: dict[int, list[float]] = {0: [], 1: []}
+
+
+@release.register(Recorder)
+def _recorded(noise: Recorder, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
+    noise.scales[arm].append(scale)
+    return release(noise.seeded, secret, scale, mechanism, arm)
+
+
+def test_every_draw_of_algorithm_3_as_printed_is_counted(tmp_path: Path) -> None:
+    study = Study(Settings(seed=3), tmp_path)
+    cost, draws = interval.cost_as_printed(study)
+    noise, dice = Recorder(3), np.random.default_rng(3)
+    policy = PrintedAlgorithm3(epsilon=1.0, delta=DELTA)
+    Game(policy, 2, interval.PRINTED_STEPS, noise).play(
+        lambda t, arm: float(dice.random() < (0.9, 0.6)[arm]), interval.PRINTED_STEPS
+    )
+    costs = [(compose(map(LaplaceEvent, scales), DELTA).epsilon, len(scales)) for scales in noise.scales.values()]
+    assert (cost, draws) == max(costs)
+    assert cost > 1

@@ -59,6 +59,10 @@ def stuck(share: float) -> Any:
     return runs
 
 
+def doubling(policy: Any, t: int) -> Any:
+    return np.array([100.0, 150.0, 200.0, 300.0]) + np.linspace(-1, 1, 50)[:, None]
+
+
 def growing(policy: Any, t: int) -> Any:
     return around(t / 100)  # at ten times the horizon, ten times as much
 
@@ -75,6 +79,7 @@ SHOWN: dict[str, list[tuple[Told, Verdict]]] = {
     "optimal-regret": [
         (by_kind(flat(69.0), Int=growing), FAILS),
         (by_kind(flat(69.0), Int=saturating), HOLDS),
+        (by_kind(flat(69.0), Int=doubling), UNDECIDED),
         (by_kind(flat(69.0), Int=around(10_000.0, 3e5)), UNDECIDED),
     ],
     "additive-constant": [
@@ -108,6 +113,7 @@ SHOWN: dict[str, list[tuple[Told, Verdict]]] = {
         (by_epsilon(Bound=(100, 1000), Plain=(100, 10_000)), HOLDS),
         (by_epsilon(Bound=(100, 1000), Plain=(100, 700)), ONLY_IF),
         (by_epsilon(Bound=(100, 1000), Plain=(-90, 700)), UNDECIDED),
+        (by_epsilon(Bound=(100, 6300), Plain=(100, 700)), UNDECIDED),  # faster than either says
         (by_kind(around(100.0, NOISE)), UNDECIDED),
     ],
     "theorem-3.5": [
@@ -115,6 +121,7 @@ SHOWN: dict[str, list[tuple[Told, Verdict]]] = {
         (by_kind(around(100.0), Int=around(1e4)), FAILS),
         (by_kind(around(100.0), Printed=around(1e4)), FAILS),
         (by_kind(around(100.0), Int=around(380.0, NOISE)), UNDECIDED),
+        (by_kind(around(100.0), Int=around(450.0, NOISE)), UNDECIDED),
     ],
     "int-best": [
         (by_kind(around(500.0), Int=around(100.0), Printed=around(100.0)), HOLDS),
@@ -151,6 +158,7 @@ SHOWN: dict[str, list[tuple[Told, Verdict]]] = {
     ],
     "trade-off": [
         (by_kind(around(100.0), Int=stuck(0.0)), HOLDS),
+        (by_kind(around(100.0), Int=np.where(stuck(0.009) > 1000, 9000.0, 100.0)), HOLDS),  # bad, but not stuck
         (by_kind(around(100.0), Int=stuck(0.009)), ONLY_IF),
         (by_kind(around(100.0)), UNDECIDED),  # fifty runs show no one in a thousand
     ],
@@ -191,6 +199,8 @@ def test_a_regret_like_the_earlier_claim_would_confirm_it(tmp_path: Path, monkey
     monkeypatch.setattr(overview, "gamma_of_private_ucb", lambda arms, t, epsilon: arms * math.log(t) ** 2 / epsilon)
     study = Shown(tmp_path, by_kind(around(1.0), Private=privately(2.0)))
     assert overview.earlier_results.check(study).verdict is HOLDS
+    flatter = Shown(tmp_path, by_kind(around(1.0), Private=privately(1.0)))
+    assert overview.earlier_results.check(flatter).verdict is FAILS
     noisy = Shown(tmp_path, by_kind(around(1.0), Private=around(100.0, NOISE)))
     assert overview.earlier_results.check(noisy).verdict is UNDECIDED
 
