@@ -112,12 +112,12 @@ def _panels_table(study: Study) -> Table:
 
 
 def _verdicts_table(findings: dict[str, Finding]) -> Table:
-    table = Table(title="Every claim of the paper")
-    for column in ("claim", "where", "verdict", "which means"):
+    table = Table(title="Every claim of the paper; the report has the reasons")
+    for column in ("claim", "where", "verdict"):
         table.add_column(column, overflow="fold", no_wrap=column == "claim")  # a name that can be copied
     for claim in CLAIMS:
         finding = findings[claim.name]
-        table.add_row(claim.name, claim.where, finding.verdict, finding.reason, style=_COLOURS[finding.verdict])
+        table.add_row(claim.name, claim.where, finding.verdict, style=_COLOURS[finding.verdict])
     return table
 
 
