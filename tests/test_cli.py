@@ -118,14 +118,19 @@ def test_one_claim_is_repeated_and_nothing_is_written(
         (("--seed", "-1"), "Expected seed=-1 in [0, inf)."),
         (("--out", "file.txt"), "Expected out='file.txt' to be a folder for the results alone."),
         (("--out", ""), "Expected out='.' to be a folder for the results alone."),
+        (("--out", "../here"), "Expected out='../here' to be a folder for the results alone."),
+        (("--out", "other"), "Expected out='other' to be a folder for the results alone."),
     ],
 )
 def test_reproduce_refuses_bad_input_before_it_does_anything(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, str], message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.txt").write_text("")
+    folder = tmp_path / "here"
+    (folder / "other").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    (folder / "file.txt").write_text("")
+    (folder / "other" / "report.html").write_text("of somebody else")
     status, out, err = run("reproduce", *words)
     assert (status, out) == (2, "")
     assert message in err
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(folder.rglob("*"))) == 3

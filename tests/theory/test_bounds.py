@@ -137,6 +137,7 @@ def test_lower_bounds_have_the_known_constants() -> None:
     assert lower_bounds.asymptotic_constant([1.0, 0.4], 0.5) == 0
     assert lower_bounds.minimax(10, 1e5, 1.0) == pytest.approx(math.sqrt(9e5) / 27)
     assert lower_bounds.minimax(10, 1e5, 1e-6) == pytest.approx(9 / 131e-6)
+    assert lower_bounds.minimax(10, 1e4, 1e-6) == 1e4
     assert lower_bounds.order_with_privacy([0, 0.5], math.e, 0.1) == pytest.approx(2 + 20)
 
 

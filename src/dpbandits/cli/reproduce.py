@@ -58,7 +58,8 @@ def reproduce_command(
     if claim is not None:
         _repeat(claim, settings)
         return
-    if (out.exists() and not out.is_dir()) or out == Path():
+    is_foreign = (out / "report.html").exists() and not (out / "parts").is_dir()
+    if (out.exists() and not out.is_dir()) or out.resolve() == Path.cwd() or is_foreign:
         raise InvalidInput(f"Expected out={str(out)!r} to be a folder for the results alone.")
     study = reproduce.Study(settings, out)
     try:

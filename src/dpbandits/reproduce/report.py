@@ -117,7 +117,7 @@ def _blocks(
         Paragraph(
             "The paper's statements are in our words. Verdicts follow from the numbers beside them; a command "
             "repeats one row, the counter-example included. Intervals are for 99% confidence: Student's for means, "
-            "exact ones for shares. Means of DP-UCB-Int come from many runs, because less than one in a hundred "
+            "exact ones for shares. Means of DP-UCB-Int come from many runs, because about one in a hundred "
             "decides them."
         ),
         _claims(findings, flags),
@@ -200,7 +200,7 @@ def _in_short(findings: dict[str, Finding]) -> list[Block]:
     for cause in Cause:
         rows = [claim.where for claim in found[Verdict.FAILS] if claim.cause is cause]
         if rows:
-            items.append((f"{cause}.", f"({len(rows)} claims fail by it: {'; '.join(dict.fromkeys(rows))}.)"))
+            items.append((f"{cause}.", f"(Claims that fail by it: {' · '.join(dict.fromkeys(rows))}.)"))
     items += [
         (f"{claim.where}:", f"{claim.says} It fails: {findings[claim.name].reason}")
         for claim in found[Verdict.FAILS]

@@ -79,7 +79,7 @@ class Study:
     def steady(self, policy: Policy, environment: Environment) -> RegretSummary:
         """Return so many runs that their mean can be trusted: the study's own, or more of DP-UCB-Int.
 
-        Less than one in a hundred of its runs decide its mean; a hundred runs show some of them or none.
+        About one in a hundred of its runs decides its mean; a hundred runs show some of them or none.
         """
         many = max(self.settings.runs, self.scaled(20_000, least=1000))
         return self.summary(policy, environment, runs=many if isinstance(policy, DPUCBInt) else None)

@@ -35,14 +35,14 @@ def earlier_asymptotic_constant(means: ArrayLike, epsilon: float) -> float:
 def minimax(arms: int, t: float, epsilon: float) -> float:
     """Return a regret that every ε-DP policy has on some instance: max(√(t(K-1))/27, (K-1)/(131 ε)).
 
-    Azize & Basu 2022.
+    Azize & Basu 2022, for t that are not too small; never more than t.
 
     >>> minimax(10, 1e5, epsilon=1.0)
     35.14
     """
     arms = _validate.integer("[1, inf)", arms=arms)
     t = _validate.real("[1, inf)", t=t)
-    return max(math.sqrt(t * (arms - 1)) / 27, (arms - 1) / (131 * _positive(epsilon)))
+    return min(max(math.sqrt(t * (arms - 1)) / 27, (arms - 1) / (131 * _positive(epsilon))), t)
 
 
 def order_with_privacy(gaps: ArrayLike, t: float, epsilon: float) -> float:

@@ -9,7 +9,7 @@ from dpbandits.reproduce.study import Study
 
 
 class Verdict(StrEnum):
-    """What can be said of a claim. "Not decided" means too few runs, which happens with small settings only."""
+    """What can be said of a claim. "Not decided" means too few or too short runs."""
 
     HOLDS = "holds"
     ONLY_IF = "holds only if"
@@ -46,8 +46,8 @@ class Cause(StrEnum):
     """What several claims fail by."""
 
     COUNTERS = (
-        "Every reward enters the hybrid counter twice, in a tree and in the next total. It costs 2ε, not ε, and so "
-        "do the algorithms that are built on it"
+        "The hybrid counter uses a reward twice, in a tree and in the next total. It costs 2ε, not ε, and so do the "
+        "algorithms that are built on it"
     )
     STUCK = (
         "DP-UCB-Int does not allow for its own noise. If the first release of the best arm is too low, it may never be "

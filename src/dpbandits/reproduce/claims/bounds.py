@@ -46,7 +46,7 @@ def theorem_3_2(study: Study) -> Finding:
         rows.append(f"{panel.name}: {measured}, published bound {number(published)}, corrected {number(corrected)}")
     verdict = judged(holds=all(below), fails=any(above))
     reasons = {
-        Verdict.ONLY_IF: "its constants are corrected: 1/Δ belongs into B, a factor 2 is lost where (1-λ)Δ > 2h is "
+        Verdict.ONLY_IF: "its constants are corrected: 1/Δ belongs in B, a factor 2 is lost where (1-λ)Δ > 2h is "
         "solved, log n is binary. Without that its proof does not go through; the bound itself was not exceeded here.",
         Verdict.HOLDS: "measured regret is below it.",
         Verdict.FAILS: "measured regret is above it.",
@@ -87,7 +87,8 @@ def theorem_3_2_order(study: Study) -> Finding:
     grows = ratios[1e-4][-1] > 1.1 * ratios[1.0][-1]
     return Finding(
         Verdict.FAILS if not is_bounded else Verdict.ONLY_IF if grows else Verdict.HOLDS,
-        "ε is fixed; with ε the factor grows as ε⁻¹(log log t + log 1/ε). It is a factor, not a term that is added.",
+        "ε is fixed; as ε falls the factor grows as ε⁻¹(log log t + log 1/ε). It is a factor, not a term that is "
+        "added.",
         tuple(
             f"ε = {epsilon:g}, t = 1e5, 1e10, 1e20, 1e40, 1e70: " + ", ".join(map(number, row))
             for epsilon, row in ratios.items()
@@ -119,7 +120,7 @@ def theorem_3_3(study: Study) -> Finding:
         Verdict.FAILS if noise > allowed else Verdict.HOLDS,
         "its proof does, and we know no repair: it needs the noise of the best arm to be small after a single play, "
         "and puts log n where the noise is that of a stream of t items (which makes it ε⁻² log³ t). The inequality "
-        "itself is not refuted: for the t of any experiment it is larger than a regret can be.",
+        "itself is not refuted: for the t of the experiments it is larger than a regret can be.",
         (
             f"t = {t:,}, n = 1, ε = 1: noise bound {number(noise)}, needed {number(allowed)}",
             "bound / largest possible regret: " + ", ".join(f"{name}: {number(r)}" for name, r in ratios.items()),
@@ -165,9 +166,7 @@ def proportional(study: Study) -> Finding:
         "as measured."
         if said
         else "the bounds are meant. Measured, neither grows faster than about ε⁻¹, DP-UCB included.",
-        tuple(
-            f"{algorithm}: ε^-({two}) with 2 arms, ε^-({ten}) with 10" for algorithm, (two, ten) in exponents.items()
-        ),
+        tuple(f"{algorithm}: exponent {two} with 2 arms, {ten} with 10" for algorithm, (two, ten) in exponents.items()),
     )
 
 
@@ -194,8 +193,9 @@ def noise_below_bonus(study: Study) -> Finding:
     chances = [math.exp(-math.sqrt(2 * math.log(t)) * n ** ((1 - V) / 2)) for n in counts]
     return Finding(
         Verdict.FAILS if chances[0] < chances[-1] else Verdict.HOLDS,
-        "it decreases as n^(v/2-1), the term as n^(-1/2): for v > 1 their ratio grows for ever. The proof of Theorem "
-        "3.5 solves this inequality the wrong way round.",
+        "in n it decreases as n^(v/2-1), the term as n^(-1/2), more quickly if v > 1. For an arm that is played most "
+        "of the time their ratio, n^((v-1)/2)/√(2 ln t), has no limit. The proof of Theorem 3.5 solves this "
+        "inequality the wrong way round.",
         (
             f"v = {V:g}, t = {t:,}: noise above the term with probability "
             + ", ".join(f"{100 * chance:.1f}% (n = {n:,})" for n, chance in zip(counts, chances, strict=True))
@@ -215,7 +215,6 @@ def noise_below_bonus(study: Study) -> Finding:
 )
 def theorem_3_5(study: Study) -> Finding:
     """Three readings against their bounds."""
-    t = study.settings.horizon
     first = first_interval(published_interval(1.0))
     printed_interval = PrintedAlgorithm3(epsilon=1.0, delta=DELTA, v=V).interval
     readings = {
@@ -223,18 +222,15 @@ def theorem_3_5(study: Study) -> Finding:
         "drawn once, renewed term": (long_interval_runs(study, "live"), first),
         "as printed": (printed_runs(study, EASY), printed_interval),
     }
-    rows, above, below = [], [], []
+    rows, above = [], []
     for reading, (summary, interval) in readings.items():
         mean = mean_at(summary)
         bound = upper_bounds.dp_ucb_int(TWO_ARMS.gaps, summary.horizon, interval)
         above += [reading] if mean.low > bound else []
-        below += [reading] if mean.high <= bound else []
         rows.append(
             f"{reading}, t = {summary.horizon:,}, {summary.runs:,} runs: {mean} against the bound {number(bound)}"
         )
-    verdict = judged(holds=len(below) == len(readings), fails=bool(above))
-    reasons = {
-        Verdict.FAILS: f"the mean is above the bound: {'; '.join(above)}.",
-        Verdict.HOLDS: f"the mean is below the bound up to t = {10 * t:,}.",
-    }
-    return Finding(verdict, reasons.get(verdict, ""), tuple(rows))
+    # Runs end somewhere and the theorem does not: they can refute it and not confirm it.
+    return Finding(
+        Verdict.FAILS if above else Verdict.UNDECIDED, f"the mean is above the bound: {'; '.join(above)}.", tuple(rows)
+    )

@@ -44,14 +44,16 @@ def definition(study: Study) -> Finding:
     "side-information",
     where="Introduction",
     says="An adversary, whatever else is known to him, cannot learn anything about a patient from the output.",
-    test="Bayes' rule: the odds of any statement about one reward change by a factor of at most e^ε.",
+    test="Bayes' rule with δ = 0: for one who knows all other rewards, the odds of any statement about this one "
+    "change by a factor of at most e^ε.",
 )
 def side_information(study: Study) -> Finding:
     """Privacy limits learning, it does not forbid it."""
     after = {epsilon: 1 / (1 + math.exp(-epsilon)) for epsilon in (0.1, 1.0, 2.0)}
     return Finding(
         Verdict.ONLY_IF if after[0.1] > 0.5 else Verdict.HOLDS,
-        "“anything” means: more than a factor e^ε on the odds.",
+        "δ = 0, other people's rewards tell nothing about this one, and “anything” means: more than a factor e^ε on "
+        "the odds.",
         (
             "a belief of 50% becomes at most "
             + ", ".join(f"{100 * belief:.1f}% (ε = {epsilon:g})" for epsilon, belief in after.items()),
@@ -119,7 +121,7 @@ def several_rewards(study: Study) -> Finding:
     needs_more = careless.delta > DELTA * (1 + 1e-9)
     return Finding(
         Verdict.FAILS if pure.epsilon > 1 + 1e-9 else Verdict.ONLY_IF if needs_more else Verdict.HOLDS,
-        "δ = 0, as for DP-UCB and DP-UCB-Bound; with δ > 0 it must be divided too, by m e^((m-1)ε/m).",
+        "δ = 0, as for DP-UCB and DP-UCB-Bound; with δ > 0 it must be divided too; by m e^((m-1)ε/m) is enough.",
         (
             f"m = {m}, ε/m each, δ = 0: {number(pure.epsilon)} in all",
             f"m = {m}, ε/m each, δ = e⁻¹⁰ each: δ = {careless.delta:.3g} in all, "

@@ -31,7 +31,7 @@ def means_of_panel(study: Study, panel: Panel) -> dict[str, Interval]:
 
 def long_interval_runs(study: Study, bonus: str = "frozen") -> RegretSummary:
     """Return runs of DP-UCB-Int that are ten times as long, on two arms at ε = 1."""
-    policy, runs = published_interval(1.0, bonus=bonus), study.scaled(4000, least=500)
+    policy, runs = published_interval(1.0, bonus=bonus), study.scaled(10_000 if bonus == "frozen" else 4000, least=500)
     return study.summary(policy, TWO_ARMS.environment, horizon=10 * study.settings.horizon, runs=runs)
 
 
