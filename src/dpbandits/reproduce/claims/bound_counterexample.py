@@ -4,7 +4,7 @@ Two arms, 13 steps, all rewards zero but the fifth, which is 0 or 1. The arms pl
 fifth reward is item 3 of arm 1. Its tree noise N enters the sum at 3 plays alone, and the noise N' of the next total
 the sum at 4 plays alone, both of scale 1/ε. With 3 plays, arm 1 must lose at steps 6 and 7 and win at step 8: N is in
 an interval [a, b]. With 4 plays it must lose from step 9 on: N' <= c. A reward of 1 moves a, b and c down by 1; where b
-and c are negative, as they nearly always are for ε up to 10 or so, each of the two probabilities falls by e^ε. Steps 3
+and c are negative, as they were in every draw for ε from 0.3 to 3, each of the two probabilities falls by e^ε. Steps 3
 to 5 keep the other noises of arm 1 from making up for it: arm 1 had to win with its first two sums.
 
 N and N' are integrated out exactly; the other noises are drawn, the same for both rewards. The event is very rare, but

@@ -116,8 +116,7 @@ def tighter_error(study: Study) -> Finding:
 
 
 def error_ratios() -> list[float]:
-    """Return the error bound of Lemma B.2 at γ = t^-4 over a proved one, for every set of noises that a sum can "
-    "have."""
+    """Return the bound of Lemma B.2 at γ = t^-4 over a proved one, for every set of noises that a sum can have."""
     counter = Hybrid(epsilon=1.0, split=False)
     gamma = HORIZON**-4.0
     shapes = {(n.bit_length(), n.bit_count()): n for n in range(HORIZON - 1, 0, -1)}  # one n for each set of noises
@@ -198,8 +197,8 @@ def theorem_3_1(study: Study) -> Finding:
     )
     return Finding(
         verdict,
-        "the choices together can reveal 2ε (the whole sequence; no single step of it reveals more than ε, which is "
-        "all that Definition 2.1 asks). With the budget split between the two parts of every counter ε-DP is proved.",
+        "the choices together can reveal 2ε; the whole sequence counts, as row definition says. With the budget split "
+        "between the two parts of every counter ε-DP is proved.",
         (
             f"log ratio {shown} (ε = 1 allows 1); the sequence has probability {number(chance)} if the reward is 0, "
             "and pure differential privacy is about every event",
