@@ -127,8 +127,8 @@ def percent(part: Interval) -> str:
     "early-late",
     where="Experiments",
     says="DP-UCB is better than DP-UCB-Bound in the beginning; later DP-UCB-Bound catches up and outperforms it.",
-    test="Both means in all four panels: at how many times of the first tenth either is significantly ahead, and who is "
-    "at the end.",
+    test="Both means in all four panels: at how many times of the first tenth either is significantly ahead, and who "
+    "is at the end.",
 )
 def early_late(study: Study) -> Finding:
     """A beginning and an end, in each panel."""
@@ -150,7 +150,8 @@ def early_late(study: Study) -> Finding:
     verdict = Verdict.ONLY_IF if verdict is Verdict.UNDECIDED and as_said else verdict
     reasons = {
         Verdict.HOLDS: "in all four panels.",
-        Verdict.ONLY_IF: f"one looks at {_names(as_said)}; beginning or end is otherwise at {_names(not_so) or 'none'}.",
+        Verdict.ONLY_IF: f"one looks at {_names(as_said)}; beginning or end is otherwise at "
+        f"{_names(not_so) or 'none'}.",
         Verdict.FAILS: f"beginning or end is otherwise in every panel, up to t = {study.settings.horizon:,}.",
     }
     return Finding(verdict, reasons.get(verdict, ""), tuple(rows))
