@@ -147,6 +147,7 @@ SHOWN: dict[str, list[tuple[Told, Verdict]]] = {
     ],
     "early-late": [
         (crossing([1, 50, 80, 100], [2, 70, 90, 90]), HOLDS),
+        (crossing([5, 50, 90, 100], [5, 70, 80, 90]), HOLDS),  # ahead in the first tenth alone, which is enough
         (crossing([1, 50, 80, 100], [2, 70, 90, 120]), FAILS),  # never overtaken
         (crossing([70, 70, 80, 100], [1, 50, 90, 90]), FAILS),  # not ahead in the beginning, only in the middle
         (crossing([1, 50, 80, 100], [2, 70, 90, 99], spread=90.0), UNDECIDED),
