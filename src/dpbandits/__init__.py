@@ -8,17 +8,49 @@ from dpbandits._kernel import kernel
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError
 from dpbandits.live import Bandit
-from dpbandits.policies import DPUCB, UCB, DPUCBBound, DPUCBInt, HybridDMAB, PrivateUCB
+from dpbandits.policies import (
+    DPIMED,
+    DPKLUCB,
+    DPSE,
+    DPUCB,
+    IMED,
+    KLUCB,
+    UCB,
+    AdaCUCB,
+    AdaPKLUCB,
+    AdaPUCB,
+    AnytimeLazyUCB,
+    BlockUCB,
+    DPUCBBound,
+    DPUCBInt,
+    HybridDMAB,
+    LazyDPTS,
+    LDPUCBBernoulli,
+    LDPUCBLaplace,
+    PrivateUCB,
+    ThompsonSampling,
+    recommended,
+)
 from dpbandits.privacy import Budget, Guarantee, Ledger
 from dpbandits.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "DPIMED",
+    "DPKLUCB",
+    "DPSE",
     "DPUCB",
+    "IMED",
+    "KLUCB",
     "UCB",
+    "AdaCUCB",
+    "AdaPKLUCB",
+    "AdaPUCB",
+    "AnytimeLazyUCB",
     "Bandit",
     "Bernoulli",
+    "BlockUCB",
     "Budget",
     "DPBanditsError",
     "DPUCBBound",
@@ -27,16 +59,21 @@ __all__ = [
     "HybridDMAB",
     "InvalidInput",
     "JournalError",
+    "LDPUCBBernoulli",
+    "LDPUCBLaplace",
+    "LazyDPTS",
     "Ledger",
     "LedgerError",
     "PrivateUCB",
     "SimulationResult",
+    "ThompsonSampling",
     "environments",
     "kernel",
     "live",
     "mechanisms",
     "policies",
     "privacy",
+    "recommended",
     "simulate",
     "theory",
 ]

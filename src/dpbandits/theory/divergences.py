@@ -49,3 +49,46 @@ def private_divergence(x: float, y: float, epsilon: float) -> float:
     if epsilon == math.inf or x * (1.0 - y) >= y * (1.0 - x) * math.exp(-epsilon):
         return bernoulli_kl(x, y)
     return max(-epsilon * x - math.log((1.0 - y) + y * math.exp(-epsilon)), 0.0)
+
+
+@kernel
+def bernoulli_kl_inverse(x: float, level: float) -> float:
+    """Return the largest y in [x, 1] with kl(x, y) <= level.
+
+    >>> bernoulli_kl_inverse(0.6, bernoulli_kl(0.6, 0.9))
+    0.9
+    """
+    if level <= 0.0 or x >= 1.0:
+        return min(x, 1.0)
+    if x <= 0.0:
+        return -math.expm1(-level)
+    # kl(x, ·) is convex, so Newton's method comes down from any point above the answer without passing it. Two such
+    # points: Pinsker's inequality, and kl(x, y) >= x ln x + (1-x) ln((1-x)/(1-y)).
+    y = min(x + math.sqrt(0.5 * level), 1.0 - (1.0 - x) * math.exp((x * math.log(x) - level) / (1.0 - x)))
+    for _ in range(50):
+        if y >= 1.0:  # the answer is closer to 1 than floats can tell
+            return 1.0
+        step = (bernoulli_kl(x, y) - level) * y * (1.0 - y) / (y - x)
+        if not step > 1e-15 * y:
+            break
+        y -= step
+    return y
+
+
+@kernel
+def private_divergence_inverse(x: float, level: float, epsilon: float) -> float:
+    """Return the largest y in [x, 1] with d_ε(x, y) <= level; epsilon may be infinite.
+
+    Up to y_0 = x e^ε / (1 - x + x e^ε) the divergence is kl(x, y); beyond, y = (1 - e^-(level + εx)) / (1 - e^-ε).
+
+    >>> private_divergence_inverse(0.6, private_divergence(0.6, 0.9, epsilon=0.1), epsilon=0.1)
+    0.9
+    """
+    if epsilon == math.inf:
+        return bernoulli_kl_inverse(x, level)
+    if level <= 0.0 or x >= 1.0:
+        return min(x, 1.0)
+    last_exact = x / (x + (1.0 - x) * math.exp(-epsilon))
+    if level <= bernoulli_kl(x, last_exact):
+        return bernoulli_kl_inverse(x, level)
+    return min(math.expm1(-level - epsilon * x) / math.expm1(-epsilon), 1.0)

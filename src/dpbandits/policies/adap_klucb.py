@@ -1,0 +1,83 @@
+"""AdaP-KLUCB: AdaP-UCB with the divergence of Bernoulli rewards.
+
+    index_a(t) = max { q : kl(x, q) <= α ln t / n },  x = clip(μ_a + α ln t / (ε n), 0, 1)          (Azize & Basu 2022)
+
+μ_a is the mean of the n plays of arm a's last episode, with noise Lap(1/(ε n)). Regret of order
+Σ Δ_a α ln T / min(kl(μ_a, μ*), ε Δ_a) for α > 3.
+
+Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dpbandits import _validate
+from dpbandits._kernel import kernel
+from dpbandits.mechanisms.release import LAPLACE
+from dpbandits.policies.base import Setup, hold, select, update, validated_size
+from dpbandits.policies.forgetful import State, learn_last
+from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, geometric_ends, rest_of_phase
+from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
+
+
+class Params(NamedTuple):
+    """Constants of the kernels."""
+
+    phases: Phases
+    epsilon: float
+    alpha: float
+
+
+select.register(Params)(chosen_arm)
+hold.register(Params)(rest_of_phase)
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    if not learn_last(params.phases, state, arm, plays, reward, noise, LAPLACE):
+        return
+    level = params.alpha * math.log(t)
+    chosen, largest = 0, -1.0
+    for other in range(len(state.means)):
+        n = state.sizes[other]
+        x = min(max(state.means[other] + level / (params.epsilon * n), 0.0), 1.0)
+        # An index is above `largest` if that is plausible; one divergence tells, and few indices are computed.
+        if x > largest or n * bernoulli_kl(x, largest) < level:
+            index = bernoulli_kl_inverse(x, level / n)
+            if index > largest:
+                chosen, largest = other, index
+    state.tally.chosen[0] = chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaPKLUCB(PhasePolicy):
+    """AdaP-KLUCB: adaptive episodes with forgetting, and the index of KL-UCB.
+
+    Args:
+        epsilon: the budget of the whole action sequence.
+        alpha: how optimistic the index is; the regret bound needs more than 3.
+
+    >>> print(AdaPKLUCB(epsilon=0.5).guarantee())
+    (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    """
+
+    name = "adap-klucb"
+    source = "Azize & Basu 2022"
+
+    alpha: float = 3.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _validate.real_fields(self, alpha="(0, 1000]")
+
+    def phase_ends(self) -> Iterator[int]:
+        """Yield 1, 2, 4, 8, ..."""
+        return geometric_ends(1, 2.0)
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        return Setup(Params(self.phases(horizon), self.epsilon, self.alpha), State, {"arms": arms, "one": 1})

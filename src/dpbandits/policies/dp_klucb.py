@@ -1,0 +1,93 @@
+"""DP-KLUCB: play the arm whose mean could be largest, by the evidence of its released sums.
+
+    index_a(t) = max { q : d_ε(μ_a, q) <= ln t / n_a };  the largest is played            (Azize et al. 2025)
+
+In phases, chosen at the end of each; μ_a is the mean of all released phase sums. As T goes to infinity its regret is at
+most `growth` times the best possible Σ Δ_a ln T / d_ε(μ_a, μ*). With `index="noise-aware"` means and exponents come
+from every phase by itself (docs/noise_aware.md).
+
+Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dpbandits._kernel import kernel
+from dpbandits.mechanisms.release import LAPLACE, release
+from dpbandits.policies.base import Setup, hold, select, update, validated_size
+from dpbandits.policies.evidence import PooledSums, exponent, learn, plausible
+from dpbandits.policies.evident import EvidentPolicy
+from dpbandits.policies.phase_wise import PhaseSums
+from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
+
+
+class Params(NamedTuple):
+    """Constants of the kernels."""
+
+    phases: Phases
+    evidence: Any
+
+
+class State(NamedTuple):
+    """The published index."""
+
+    tally: Tally
+    kept: PooledSums
+
+
+class NoiseAwareState(NamedTuple):
+    """The noise-aware index."""
+
+    tally: Tally
+    kept: PhaseSums
+
+
+select.register(Params)(chosen_arm)
+hold.register(Params)(rest_of_phase)
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    phases, tally, kept = params.phases, state.tally, state.kept
+    if not ends_phase(phases, tally, arm, plays, reward):
+        return
+    value = release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
+    all_opened = begin_next_phase(tally, arm)
+    learn(params.evidence, kept, phases, tally, arm, value)
+    if not all_opened:
+        return
+    level = math.log(t)
+    chosen, largest = 0, plausible(params.evidence, kept, phases, tally, 0, level)
+    for other in range(1, len(tally.counts)):
+        # An index is above `largest` if that mean is plausible; one exponent tells, and few indices are computed.
+        if exponent(params.evidence, kept, phases, tally, other, largest) < level:
+            chosen, largest = other, plausible(params.evidence, kept, phases, tally, other, level)
+    tally.chosen[0] = chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPKLUCB(EvidentPolicy):
+    """DP-KLUCB: asymptotically optimal under pure epsilon, as published or with the noise-aware index.
+
+    Args:
+        epsilon: the budget of the whole action sequence.
+        index: "published" or "noise-aware".
+        growth: how much longer an arm has been played at the end of a phase than at the end of the one before.
+        first_phase: how many plays the first phase of every arm has.
+
+    >>> print(DPKLUCB(epsilon=0.5).guarantee())
+    (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    """
+
+    name = "dp-klucb"
+    source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025; noise-aware: docs/noise_aware.md"
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        phases = self.phases(horizon)
+        evidence, kept = self.kind()
+        state = State if kept is PooledSums else NoiseAwareState
+        return Setup(Params(phases, evidence), state, {"arms": arms, "one": 1, "phases": len(phases.ends)})

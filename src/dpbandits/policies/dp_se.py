@@ -1,0 +1,159 @@
+"""DP-SE: successive elimination. In every epoch all remaining arms are played equally often; bad ones are dropped.
+
+    epoch e, arms S, D = 2^-e:   R_e = max{ 32 ln(8|S|e²/β) / D², 8 ln(4|S|e²/β) / (ε D) } + 1 plays of each
+    h = √(ln(8|S|e²/β) / (2 R_e)),  c = ln(4|S|e²/β) / (ε R_e);  drop a if max μ - μ_a > 2h + 2c
+                                                                                        (Sajed & Sheffet 2019)
+
+Means are of one epoch alone, with independent noise Lap(1/(ε R_e)) for every arm. β = 1/T, so T is needed: it is the
+horizon the policy is configured for. Regret of order Σ ln T / Δ_a + K ln T / ε.
+
+Privacy: every reward is in one released sum: ε-DP for the whole action sequence. How long an epoch is depends on which
+arms earlier releases have left, so the blocks are not fixed in advance, but their noise is.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from dpbandits import _validate
+from dpbandits._kernel import kernel
+from dpbandits.mechanisms.release import LAPLACE, release
+from dpbandits.mechanisms.state import public, secret
+from dpbandits.policies.base import FOREVER, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.phases import ONE_RELEASE
+from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
+
+
+class Params(NamedTuple):
+    """Constants of the kernels."""
+
+    scale: float
+    epsilon: float
+    failure: float  # β
+
+
+class State(NamedTuple):
+    """The epoch, the arms that are left, and their means. Zeros are the beginning: no epoch, no arm dropped."""
+
+    epoch: Annotated[Any, public("one", dtype=np.int64)]
+    playing: Annotated[Any, public("one", dtype=np.int64)]
+    played: Annotated[Any, public("one", dtype=np.int64)]  # plays of that arm in this epoch
+    dropped: Annotated[Any, public("arms", dtype=np.int64)]
+    means: Annotated[Any, public("arms")]
+    total: Annotated[Any, secret("one")]  # of the arm that is being played
+
+
+@kernel
+def arms_left(state: State) -> int:
+    """Return how many arms have not been dropped."""
+    left = 0
+    for arm in range(len(state.dropped)):
+        left += 1 - state.dropped[arm]
+    return left
+
+
+@kernel
+def plays_of_epoch(params: Params, arms: int, epoch: int) -> int:
+    """Return R_e."""
+    gap = 0.5**epoch
+    spread = math.log(8.0 * arms * epoch * epoch / params.failure)
+    noise = math.log(4.0 * arms * epoch * epoch / params.failure)
+    return int(min(max(32.0 * spread / (gap * gap), 8.0 * noise / (params.epsilon * gap)) + 1.0, 4e18))
+
+
+@kernel
+def next_left(state: State, arm: int) -> int:
+    """Return the first arm after `arm` that is left; the number of arms if there is none."""
+    arm += 1
+    while arm < len(state.dropped) and state.dropped[arm] > 0:
+        arm += 1
+    return arm
+
+
+@kernel
+def drop(params: Params, state: State, plays: int) -> None:
+    """End an epoch: drop every arm whose mean is clearly below the best."""
+    epoch, arms = state.epoch[0] + 1, arms_left(state)
+    best = -math.inf
+    for arm in range(len(state.means)):
+        if state.dropped[arm] == 0:
+            best = max(best, state.means[arm])
+    spread = math.sqrt(math.log(8.0 * arms * epoch * epoch / params.failure) / (2.0 * plays))
+    noise = math.log(4.0 * arms * epoch * epoch / params.failure) / (params.epsilon * plays)
+    for arm in range(len(state.means)):
+        if best - state.means[arm] > 2.0 * spread + 2.0 * noise:
+            state.dropped[arm] = 1
+
+
+@select.register(Params)
+@kernel
+def _select(params: Params, state: State, t: int) -> int:
+    return state.playing[0]
+
+
+@hold.register(Params)
+@kernel
+def _hold(params: Params, state: State, arm: int, t: int) -> int:
+    arms = arms_left(state)
+    if arms == 1:
+        return FOREVER
+    return plays_of_epoch(params, arms, state.epoch[0] + 1) - state.played[0]
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    arms = arms_left(state)
+    if arms == 1:
+        return
+    state.total[0] = state.total[0] + reward
+    state.played[0] += plays
+    length = plays_of_epoch(params, arms, state.epoch[0] + 1)
+    if state.played[0] < length:
+        return
+    state.means[arm] = release(noise, state.total[0], params.scale, LAPLACE, arm) / length
+    state.total[0] = 0
+    state.played[0] = 0
+    following = next_left(state, arm)
+    if following == len(state.dropped):
+        drop(params, state, length)
+        state.epoch[0] += 1
+        following = next_left(state, -1)
+    state.playing[0] = following
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPSE(Policy):
+    """DP-SE: successive elimination, for a horizon that is known.
+
+    Args:
+        epsilon: the budget of the whole action sequence.
+
+    >>> print(DPSE(epsilon=0.5).guarantee())
+    (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    """
+
+    name = "dp-se"
+    source = "Sajed & Sheffet 2019"
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _validate.real_fields(self, epsilon="[1e-06, inf)")
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        return Setup(Params(scale_for(self.epsilon), self.epsilon, 1.0 / horizon), State, {"arms": arms, "one": 1})
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee:
+        """Return epsilon, at any horizon."""
+        return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, certified=True)
+
+    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
+        """Return the noises of one arm: always the same, for sums whose lengths depend on what was released."""
+        return (repeat(LaplaceEvent(scale_for(self.epsilon)), horizon),)

@@ -1,0 +1,89 @@
+"""IMED, a yardstick without privacy: play the arm that is most easily the best.
+
+    index_a = n_a kl(μ_a, max_b μ_b) + ln n_a;  the smallest is played          (Honda & Takemura 2015)
+
+Asymptotically optimal: regret Σ Δ_a ln T / kl(μ_a, μ*) + o(ln T).
+
+Privacy: none. Every mean is exact, one reward can change every later choice for certain.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from dpbandits._kernel import kernel
+from dpbandits.mechanisms.state import public, secret
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.privacy import Guarantee
+from dpbandits.theory.divergences import bernoulli_kl
+
+
+class Params(NamedTuple):
+    """There are no constants; the class is what the kernels are found by."""
+
+    unused: float
+
+
+class State(NamedTuple):
+    """What is kept of every arm. The means are of secrets, which is why this policy is not private."""
+
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, secret("arms")]
+    means: Annotated[Any, secret("arms")]
+    logs: Annotated[Any, public("arms")]  # ln n
+
+
+@select.register(Params)
+@kernel
+def _select(params: Params, state: State, t: int) -> int:
+    arms = len(state.means)
+    if t <= arms:
+        return t - 1
+    best = state.means[0]
+    for arm in range(1, arms):
+        best = max(best, state.means[arm])
+    chosen, smallest = 0, math.inf
+    for arm in range(arms):
+        index = state.logs[arm]
+        if index < smallest and state.means[arm] < best:
+            index += state.counts[arm] * bernoulli_kl(state.means[arm], best)
+        if index < smallest:
+            chosen, smallest = arm, index
+    return chosen
+
+
+hold.register(Params)(every_step)
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    n = state.counts[arm] + plays
+    total = state.sums[arm] + reward
+    state.counts[arm] = n
+    state.sums[arm] = total
+    state.means[arm] = total / n
+    state.logs[arm] = math.log(n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IMED(Policy):
+    """IMED: not private, asymptotically optimal for Bernoulli rewards.
+
+    >>> IMED().guarantee() is None
+    True
+    """
+
+    name = "imed"
+    source = "Honda & Takemura 2015"
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        return Setup(Params(0.0), State, {"arms": arms})
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
+        """Return None: nothing is private here."""
+        return None

@@ -1,0 +1,88 @@
+"""KL-UCB, a yardstick without privacy: play the arm whose mean could be largest.
+
+    index_a(t) = max { q : n_a kl(μ_a, q) <= ln t }          (Garivier & Cappé 2011)
+
+With ln t + 3 ln ln t it is asymptotically optimal for Bernoulli rewards; they advise ln t in practice.
+
+Privacy: none. Every mean is exact, one reward can change every later choice for certain.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from dpbandits._kernel import kernel
+from dpbandits.mechanisms.state import public, secret
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.privacy import Guarantee
+from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
+
+
+class Params(NamedTuple):
+    """There are no constants; the class is what the kernels are found by."""
+
+    unused: float
+
+
+class State(NamedTuple):
+    """What is kept of every arm. The means are of secrets, which is why this policy is not private."""
+
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, secret("arms")]
+    means: Annotated[Any, secret("arms")]
+
+
+@select.register(Params)
+@kernel
+def _select(params: Params, state: State, t: int) -> int:
+    arms = len(state.means)
+    if t <= arms:
+        return t - 1
+    level = math.log(t)
+    chosen = 0
+    for arm in range(1, arms):
+        chosen = arm if state.means[arm] > state.means[chosen] else chosen
+    largest = bernoulli_kl_inverse(state.means[chosen], level / state.counts[chosen])
+    for arm in range(arms):
+        # An index is above `largest` if that mean is plausible; one divergence tells, and few indices are computed.
+        if state.means[arm] >= largest or state.counts[arm] * bernoulli_kl(state.means[arm], largest) < level:
+            index = bernoulli_kl_inverse(state.means[arm], level / state.counts[arm])
+            if index > largest:
+                chosen, largest = arm, index
+    return chosen
+
+
+hold.register(Params)(every_step)
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    n = state.counts[arm] + plays
+    total = state.sums[arm] + reward
+    state.counts[arm] = n
+    state.sums[arm] = total
+    state.means[arm] = total / n
+
+
+@dataclass(frozen=True, kw_only=True)
+class KLUCB(Policy):
+    """KL-UCB: not private, for Bernoulli rewards.
+
+    >>> KLUCB().guarantee() is None
+    True
+    """
+
+    name = "klucb"
+    source = "Garivier & Cappé 2011"
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        return Setup(Params(0.0), State, {"arms": arms})
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
+        """Return None: nothing is private here."""
+        return None

@@ -1,0 +1,88 @@
+"""Lazy-DP-TS: Thompson sampling from the mean of an arm's last epoch, raised by what its noise may hide.
+
+    θ_a ~ Beta(x n + 1, (1 - x) n + 1),  x = clip(μ_a + 3 ln t / (ε n), 0, 1);  the largest is played
+                                                                                              (Hu & Hegde 2022)
+
+Epochs of 1, 2, 4, ... plays; μ_a is the mean of the n plays of arm a's last epoch, with noise Lap(1/(ε n)). New θ are
+drawn for every decision. Regret of order Σ ln T / min(Δ_a, ε), with a constant as in Thompson sampling when ε is large.
+
+Privacy: every reward is in one released sum (phases.py), and θ is drawn from releases alone: ε-DP for the whole action
+sequence at any horizon.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from dpbandits._kernel import kernel
+from dpbandits.errors import InvalidInput
+from dpbandits.mechanisms.draws import beta
+from dpbandits.mechanisms.release import LAPLACE
+from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.forgetful import State, learn_last
+from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm
+
+
+class Params(NamedTuple):
+    """Constants of the kernels."""
+
+    phases: Phases
+    epsilon: float
+
+
+select.register(Params)(chosen_arm)
+hold.register(Params)(every_step)
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    learn_last(params.phases, state, arm, plays, reward, noise, LAPLACE)
+    if state.tally.opened[0] < len(state.means):
+        return
+    raised = 3.0 * math.log(t) / params.epsilon
+    chosen, largest = 0, -1.0
+    for other in range(len(state.means)):
+        n = state.sizes[other]
+        x = min(max(state.means[other] + raised / n, 0.0), 1.0)
+        sample = beta(noise, x * n + 1.0, (1.0 - x) * n + 1.0)
+        if sample > largest:
+            chosen, largest = other, sample
+    state.tally.chosen[0] = chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class LazyDPTS(PhasePolicy):
+    """Lazy-DP-TS: private Thompson sampling.
+
+    Args:
+        epsilon: the budget of the whole action sequence.
+
+    >>> print(LazyDPTS(epsilon=0.5).guarantee())
+    (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    """
+
+    name = "lazy-dp-ts"
+    source = "Hu & Hegde 2022"
+
+    def phase_ends(self) -> Iterator[int]:
+        """Yield 1, 3, 7, 15, ...: epochs of 1, 2, 4, 8, ..."""
+        return doubling_epochs()
+
+    def live(self, contributions: int, grid_bits: int) -> Self:
+        """Refuse: choices are drawn anew at every step, and could not be repeated after a restart."""
+        raise InvalidInput(f"Expected policy={self.name} to be one that can run live: it draws its choices at random.")
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        return Setup(Params(self.phases(horizon), self.epsilon), State, {"arms": arms, "one": 1})
+
+
+def doubling_epochs() -> Iterator[int]:
+    """Yield 2^k - 1."""
+    n = 1
+    while True:
+        yield n
+        n = 2 * n + 1
