@@ -49,6 +49,8 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
             index = bernoulli_kl_inverse(x, level / n)
             if index > largest:
                 chosen, largest = other, index
+        if largest >= 1.0:
+            break
     state.tally.chosen[0] = chosen
 
 

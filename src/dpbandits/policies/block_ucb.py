@@ -41,11 +41,13 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the arms stand, and the sums of their released blocks."""
+    """Where the arms stand, the sums of their released blocks, and what is known of their indices."""
 
     tally: Tally
     totals: Annotated[Any, public("arms")]
-    tilts: Annotated[Any, public("arms")]  # the best (h/(nε))² when the width was last computed
+    intercepts: Annotated[Any, public("arms")]  # a line above the index, as a function of c ln t
+    slopes: Annotated[Any, public("arms")]
+    levels: Annotated[Any, public("arms")]  # the c ln t at which the line touches the index
 
 
 select.register(Params)(chosen_arm)
@@ -62,20 +64,26 @@ def chernoff_tilt(n: float, noises: float, epsilon: float, level: float) -> floa
     for _ in range(60):
         rest = 1.0 - v
         excess = a * v + 2.0 * noises * v / rest + noises * math.log1p(-v) - level
-        if not excess > 1e-9 * level:
+        if not excess > 1e-5 * level:  # the width is flat around its least value: it is exact to about 1e-10
             break
         v -= excess / (a + 2.0 * noises / (rest * rest) - noises / rest)
     return v
 
 
 @kernel
-def chernoff_width(n: float, noises: float, epsilon: float, level: float, v: float) -> float:
-    """Return a width by which the mean of n rewards with so many noises is off with probability at most e^-level.
+def touch(params: Params, state: State, arm: int, level: float) -> None:
+    """Draw the line of an arm that touches its index at this level.
 
-    Every v in (0, 1) gives one; `chernoff_tilt` the least.
+    For a fixed h, mean + [h²/(8n) - k ln(1 - (h/(nε))²) + level] / h is a straight line in the level; the index is the
+    least of all these lines.
     """
-    a = n * epsilon * epsilon / 8.0
-    return (a * v - noises * math.log1p(-v) + level) / (math.sqrt(v) * n * epsilon)
+    n, noises, epsilon = float(state.tally.counts[arm]), float(state.tally.done[arm]), params.epsilon
+    v = chernoff_tilt(n, noises, epsilon, level)
+    slope = 1.0 / (math.sqrt(v) * n * epsilon)
+    fixed = n * epsilon * epsilon * v / 8.0 - noises * math.log1p(-v)
+    state.intercepts[arm] = state.totals[arm] / n + fixed * slope
+    state.slopes[arm] = slope
+    state.levels[arm] = level
 
 
 @update.register(Params)
@@ -85,21 +93,20 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     if not ends_phase(phases, tally, arm, plays, reward):
         return
     state.totals[arm] += release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
-    state.tilts[arm] = 0.0
-    if not begin_next_phase(tally, arm):
+    all_opened = begin_next_phase(tally, arm)
+    level = params.confidence * math.log(t)
+    touch(params, state, arm, level)
+    if not all_opened:
         return
-    epsilon, level = params.epsilon, params.confidence * math.log(t)
-    chosen, largest = 0, -math.inf
-    for other in range(len(tally.counts)):
-        n, noises = float(tally.counts[other]), float(tally.done[other])
-        mean, v = state.totals[other] / n, state.tilts[other]
-        # The tilt of an earlier time gives a width that is slightly too large: mostly enough to see who is not best.
-        if v == 0.0 or mean + chernoff_width(n, noises, epsilon, level, v) > largest:
-            v = chernoff_tilt(n, noises, epsilon, level)
-            state.tilts[other] = v
-            index = mean + chernoff_width(n, noises, epsilon, level, v)
-            if index > largest:
-                chosen, largest = other, index
+    while True:  # who has the highest line has the largest index, if the line touches it now
+        chosen, highest = 0, -math.inf
+        for other in range(len(tally.counts)):
+            line = state.intercepts[other] + state.slopes[other] * level
+            if line > highest:
+                chosen, highest = other, line
+        if state.levels[chosen] == level:
+            break
+        touch(params, state, chosen, level)
     tally.chosen[0] = chosen
 
 
@@ -121,7 +128,7 @@ class BlockUCB(PhasePolicy):
     source = "this project; blocks as in the logarithmic mechanism (Chan, Shi & Song 2011)"
 
     confidence: float = 4.0
-    growth: float = 1.5
+    growth: float = 2.0
     first_phase: int = 1
 
     def __post_init__(self) -> None:
