@@ -8,15 +8,14 @@ import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import dpbandits as dpb
 from dpbandits.reproduce import Settings, Study, check_claims, play_panels
-from dpbandits.reproduce import study as study_module
 from dpbandits.reproduce.claims import definition, interval
+from dpbandits.simulation import parts as parts_module
 
 SMALL = Settings(horizon=2000, runs=130, effort=0.01)
 TWO = dpb.Bernoulli([0.9, 0.6])
@@ -61,7 +60,7 @@ class Stop(Exception):
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
 def test_stopped_within_a_curve_it_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int) -> None:
-    monkeypatch.setattr("dpbandits.reproduce.study._SECONDS_BETWEEN_SAVES", -1.0)  # save after every chunk
+    monkeypatch.setattr("dpbandits.simulation.parts._SECONDS_BETWEEN_SAVES", -1.0)  # save after every chunk
     whole = Study(SMALL, tmp_path / "whole").summary(dpb.UCB(), TWO)
     study = Study(SMALL, tmp_path / "broken")
     calls = 0
@@ -72,17 +71,17 @@ def test_stopped_within_a_curve_it_goes_on_there(tmp_path: Path, monkeypatch: py
         if calls == stop:
             raise Stop
 
-    study.on_runs = count
+    study.parts.on_runs = count
     with pytest.raises(Stop):
         study.summary(dpb.UCB(), TWO)
     again = Study(SMALL, tmp_path / "broken")
     finished: list[int] = []
-    again.on_runs = finished.append
+    again.parts.on_runs = finished.append
     summary = again.summary(dpb.UCB(), TWO)
     assert (summary.mean == whole.mean).all()
     assert (summary.quantile(0.5) == whole.quantile(0.5)).all()
     assert sum(finished) == SMALL.runs
-    assert again.pulls == (SMALL.runs - (stop - 1) * 64) * SMALL.horizon
+    assert again.parts.pulls == (SMALL.runs - (stop - 1) * 64) * SMALL.horizon
     assert Study(SMALL, tmp_path / "broken").summary(dpb.UCB(), TWO).runs == SMALL.runs
 
 
@@ -109,28 +108,28 @@ def test_other_settings_and_another_program_are_other_parts(tmp_path: Path, monk
         assert Study(settings, tmp_path).kept("it", partial(repr, settings)) == repr(settings)
     assert len(list((tmp_path / "parts").glob("*.npz"))) == 4  # more effort changes no curve of the panels
     assert len(list((tmp_path / "parts").glob("*.json"))) == 5
-    named = study_module._program()
-    study_module._program.cache_clear()
-    monkeypatch.setattr(study_module, "version", lambda name: "another")
-    assert study_module._program() != named
+    named = parts_module._program()
+    parts_module._program.cache_clear()
+    monkeypatch.setattr(parts_module, "version", lambda name: "another")
+    assert parts_module._program() != named
     monkeypatch.undo()
-    study_module._program.cache_clear()
-    assert study_module._program() == named
-    monkeypatch.setattr(study_module, "_program", lambda: "another")
+    parts_module._program.cache_clear()
+    assert parts_module._program() == named
+    monkeypatch.setattr(parts_module, "_program", lambda: "another")
     assert Study(SMALL, tmp_path).kept("it", lambda: "computed again") == "computed again"
 
 
 def test_the_program_is_all_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "room").mkdir()
     first, second = tmp_path / "__init__.py", tmp_path / "room" / "module.py"
-    monkeypatch.setattr(study_module, "dpbandits", SimpleNamespace(__file__=str(first)))
+    monkeypatch.setattr(parts_module, "_PACKAGE", tmp_path)
     seen = set()
     for texts in (("", ""), ("a", ""), ("", "a"), ("a", "b")):
         for path, text in zip((first, second), texts, strict=True):
             path.write_text(text, "utf-8")
-        study_module._program.cache_clear()
-        seen.add(study_module._program())
-    study_module._program.cache_clear()
+        parts_module._program.cache_clear()
+        seen.add(parts_module._program())
+    parts_module._program.cache_clear()
     assert len(seen) == 4
 
 
@@ -151,7 +150,7 @@ def test_a_result_that_was_changed_is_computed_again(tmp_path: Path) -> None:
 
 def test_a_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
-    study_module.write_file(path, b"before")
+    parts_module.write_file(path, b"before")
 
     def broken(self: Path, content: bytes) -> int:
         with open(self, "wb") as file:
@@ -160,7 +159,7 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Path, "write_bytes", broken)
     with pytest.raises(OSError, match="no space"):
-        study_module.write_file(path, b"afterwards")
+        parts_module.write_file(path, b"afterwards")
     assert path.read_bytes() == b"before"
 
 
@@ -192,4 +191,4 @@ def test_panels_share_what_they_share(tmp_path: Path) -> None:
     play_panels(study)
     curves = 2 * 1 + 4 * 1 + 4 * 3 + 4 * 3  # UCB; Private-UCB; three as published; three as certified
     assert len(list((tmp_path / "parts").iterdir())) == curves
-    assert study.pulls == curves * 2 * 1000
+    assert study.parts.pulls == curves * 2 * 1000

@@ -65,7 +65,7 @@ def reproduce_command(
     try:
         _say("Playing the four panels.")
         reproduce.play_panels(study)
-        pulls, seconds = study.pulls, study.seconds
+        pulls, seconds = study.parts.pulls, study.parts.seconds
         _say("Playing DP-UCB-Int more often: a few runs decide its mean.")
         reproduce.play_more(study)
         _say(f"Testing {len(CLAIMS)} claims.")

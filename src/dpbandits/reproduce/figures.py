@@ -13,7 +13,8 @@ from dpbandits.plots import COLOURS, DASHES
 from dpbandits.policies import DPUCBInt
 from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval, stated
 from dpbandits.reproduce.statistics import number
-from dpbandits.reproduce.study import Study, write_file
+from dpbandits.reproduce.study import Study
+from dpbandits.simulation.parts import write_file
 from dpbandits.theory import lower_bounds, upper_bounds
 
 if TYPE_CHECKING:

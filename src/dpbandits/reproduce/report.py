@@ -22,8 +22,9 @@ from dpbandits.reproduce.document import (
 from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS, Panel
 from dpbandits.reproduce.figures import TITLES, caption, panel_svg
 from dpbandits.reproduce.statistics import number
-from dpbandits.reproduce.study import Study, write_file
+from dpbandits.reproduce.study import Study
 from dpbandits.reproduce.tables import bounds_table, claims_frame, curves_frame, regret_table
+from dpbandits.simulation.parts import write_file
 
 TITLE = "Algorithms for Differentially Private Multi-Armed Bandits, reproduced"
 _KINDS = {

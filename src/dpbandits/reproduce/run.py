@@ -34,10 +34,10 @@ def _play(study: Study, play: Callable[[Policy, Environment], RegretSummary], pr
     }
     with Progress(len(lines), "curves", progress) as bar:
         for (policy, scenario), name in lines.items():
-            study.on_runs = _counter(bar, name)
+            study.parts.on_runs = _counter(bar, name)
             play(policy, scenario.environment)
             bar.advance(1)
-    study.on_runs = lambda runs: None
+    study.parts.on_runs = lambda runs: None
 
 
 def check_claims(study: Study, claims: Iterable[Claim] = CLAIMS, progress: bool | None = None) -> dict[str, Finding]:
@@ -46,10 +46,10 @@ def check_claims(study: Study, claims: Iterable[Claim] = CLAIMS, progress: bool 
     findings = {}
     with Progress(len(listed), "claims", progress) as bar:
         for claim in listed:
-            study.on_runs = _counter(bar, f"{claim.where}: {claim.name}")
+            study.parts.on_runs = _counter(bar, f"{claim.where}: {claim.name}")
             findings[claim.name] = _find(study, claim)
             bar.advance(1)
-    study.on_runs = lambda runs: None
+    study.parts.on_runs = lambda runs: None
     return findings
 
 

@@ -95,16 +95,18 @@ def summarise(
     runs: int,
     seed: int,
     workers: int | None = None,
+    points: int = CHECKPOINTS,
     begun: RegretSummary | None = None,
 ) -> Iterator[RegretSummary]:
     """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
 
-    It is one summary that grows; its memory does not. The last one has all runs. A summary that was left, saved and
-    loaded again can be passed as `begun`: with the same other arguments it goes on where it was, to the same bits.
+    It is one summary that grows, with about `points` times; its memory does not grow. The last one has all runs. A
+    summary that was left, saved and loaded again can be passed as `begun`: with the same other arguments it goes on
+    where it was, to the same bits.
     """
     horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
     unique_names(policy)  # checks it
-    checkpoints = log_spaced(horizon, CHECKPOINTS)
+    checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
     summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
     if summary.horizon != horizon or summary.runs > runs or (summary.runs < runs and summary.runs % _chunk(horizon)):
         raise InvalidInput(f"Expected begun with {summary.runs} runs to be a summary of the same simulation.")
