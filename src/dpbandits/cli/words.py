@@ -2,21 +2,25 @@
 
 import ast
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from dpbandits import _validate
+from dpbandits.comparison import Contender
 from dpbandits.errors import InvalidInput
-from dpbandits.policies import POLICIES, Policy
+from dpbandits.policies import POLICIES, Policy, recommended
 
 
 def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
-    """Return the policy that a text such as "dp-ucb-int:series=x" describes."""
+    """Return the policy that a text such as "dp-ucb-int:series=x" or "recommended" describes."""
     name, *settings = text.split(":")
+    if text == "recommended":
+        return recommended(epsilon=epsilon, delta=delta)
     if name not in POLICIES:
-        raise InvalidInput(f"Expected policy {name!r} to be one of {', '.join(POLICIES)}.")
+        raise InvalidInput(f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, or recommended alone.")
     kind = POLICIES[name]
     known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     chosen: dict[str, Any] = {}
@@ -30,6 +34,20 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         chosen[key] = _value(value)
     defaults = {"epsilon": epsilon, "delta": delta}
     return kind(**{key: value for key, value in defaults.items() if key in known} | chosen)
+
+
+def contenders(text: str, delta: float) -> dict[str, Contender]:
+    """Return policies, each as a function of epsilon, by the words that describe them."""
+    texts = list(dict.fromkeys(listed(text)))
+    if not texts:
+        raise InvalidInput(f"Expected policies={text!r} to name at least one of {', '.join(POLICIES)}.")
+    for name in texts:
+        parse_policy(name, 1.0, delta)  # a mistake is found before anything is played
+    return {name: partial(_made, name, delta) for name in texts}
+
+
+def _made(text: str, delta: float, epsilon: float) -> Policy:
+    return parse_policy(text, epsilon, delta)
 
 
 def console() -> Console:

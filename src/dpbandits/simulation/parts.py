@@ -56,11 +56,13 @@ class Parts:
         points: int = CHECKPOINTS,
     ) -> RegretSummary:
         """Return the regret of a policy in so many runs, at about so many points in time."""
-        path = self._path(f"{policy!r} {environment!r} {horizon} {runs} {seed} {points}", ".npz")
+        arms = environment.means.tobytes().hex()  # the text of an environment with many arms leaves them out
+        path = self._path(f"{policy!r} {environment!r} {arms} {horizon} {runs} {seed} {points}", ".npz")
         if path.name not in self._summaries:
             begun = _loaded(path)
             done = 0 if begun is None else begun.runs
-            self.on_runs(done)
+            if begun is not None:
+                self.on_runs(done)
             if begun is None or done < runs:
                 growing = summarise(
                     policy,

@@ -1,0 +1,103 @@
+"""`dpbandits plan`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from dpbandits import _validate
+from dpbandits.cli.app import app
+from dpbandits.cli.simulate import PLOTS
+from dpbandits.cli.words import check_ending, console, contenders, listed, number, whole
+from dpbandits.comparison import Plan, plan
+from dpbandits.errors import InvalidInput
+
+_POLICIES = "recommended,dp-imed,adap-klucb,block-ucb,ldp-ucb-bernoulli"
+
+
+@app.command("plan")
+def plan_command(
+    arms: Annotated[int, typer.Option(help="How many arms: one is better by the gap, the others are alike.")] = 3,
+    gap: Annotated[
+        str, typer.Option(help="By how much the best arm is better, as a difference of success rates. May be a list.")
+    ] = "0.05",
+    rate: Annotated[float, typer.Option(help="The success rate of the other arms.")] = 0.5,
+    means: Annotated[
+        str | None, typer.Option(help="Instead of arms, gap and rate: a success rate per arm, such as 0.12,0.1,0.07.")
+    ] = None,
+    horizon: Annotated[str, typer.Option(help="How many people there are; 1e6 is a number too.")] = "1e5",
+    epsilon: Annotated[str, typer.Option(help="Privacy levels to ask about, such as 0.1,0.5,1.")] = "0.1,0.5,1",
+    delta: Annotated[float, typer.Option(help="The second part of the budget, for policies that use one.")] = 1e-6,
+    policies: Annotated[
+        str, typer.Option(help="Names, with settings after colons; `recommended` is one. See `dpbandits policies`.")
+    ] = _POLICIES,
+    runs: Annotated[
+        str, typer.Option(help="How often to play each policy; those that decide at every step less often.")
+    ] = "400",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Draw the answer to this file (.png, .svg, .pdf).")] = None,
+) -> None:
+    """Find out what privacy will cost, before an experiment begins.
+
+    It plays the experiment many times with arms as you expect them, at every privacy level, and says how many people
+    get an arm that is not the best. Examples:
+
+    dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1
+
+    dpbandits plan --means 0.12,0.10,0.10 --horizon 2e5 --plot plan.png
+    """
+    check_ending(plot=plot, allowed=PLOTS)
+    questions = _questions(arms, gap, rate, means)
+    if plot is not None and len(questions) > 1:
+        raise InvalidInput(f"Expected gap={gap!r} to be one number: a plot shows one plan.")
+    for guessed in questions:
+        answer = plan(
+            contenders(policies, delta),
+            guessed,
+            horizon=whole("horizon", horizon),
+            epsilons=[number("epsilon", level) for level in listed(epsilon)],
+            runs=whole("runs", runs),
+            seed=seed,
+        )
+        console().print(_table(answer))
+        print(*answer.sentences(), sep="\n")
+    if plot is not None:
+        from dpbandits.comparison.figures import plan_figure
+
+        plan_figure(answer).savefig(plot, dpi=150)
+        print(f"Figure: {plot}")
+
+
+def _questions(arms: int, gap: str, rate: float, means: str | None) -> list[list[float]]:
+    """Return the means of every question that is asked."""
+    if means is not None:
+        guessed = [_validate.real("[0, 1]", means=number("means", mean)) for mean in listed(means)]
+        if len(guessed) < 2:
+            raise InvalidInput(f"Expected means={means!r} to be at least two success rates, such as 0.12,0.1.")
+        return [guessed]
+    arms = _validate.integer("[2, 10000]", arms=arms)
+    rate = _validate.real("[0, 1)", rate=rate)
+    gaps = [_validate.real(f"(0, {1 - rate:g}]", gap=number("gap", size)) for size in listed(gap)]
+    if not gaps:
+        raise InvalidInput(f"Expected gap={gap!r} to be a number, or several with commas.")
+    return [[min(rate + size, 1.0), *[rate] * (arms - 1)] for size in gaps]
+
+
+def _table(answer: Plan) -> Table:
+    arms = ", ".join(f"{mean:g}" for mean in answer.means[:8]) + (" ..." if len(answer.means) > 8 else "")
+    table = Table(
+        title=f"{answer.horizon:,} people, arms that succeed with {arms}",
+        caption="worse arm: people who get another arm than the best, on average, and in an unlucky run, one in a "
+        "hundred. regret: successes lost by that.",
+    )
+    table.add_column("policy", overflow="fold")
+    for column in ("ε", "worse arm", "unlucky", "regret", "± s.e.", "runs"):
+        table.add_column(column, justify="right")
+    for line in (answer.without, *answer.answers):
+        level = "none" if line is answer.without else f"{line.epsilon:g}"
+        table.add_row(
+            *(line.policy, level, f"{line.worse:.2%}", f"{line.worse_99:.2%}"),
+            *(f"{line.regret:,.0f}", f"{line.regret_error:,.1f}", f"{line.runs}"),
+        )
+    return table

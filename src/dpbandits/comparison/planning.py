@@ -1,0 +1,217 @@
+"""Plan: what privacy will cost an experiment, before it begins.
+
+Arms that could plausibly be there are played many times, by every policy at every privacy level and once without
+privacy. What counts is how many people get an arm that is not the best.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpbandits import _validate
+from dpbandits._progress import Progress
+from dpbandits.comparison.leaderboard import Contender
+from dpbandits.environments import Bernoulli
+from dpbandits.errors import InvalidInput
+from dpbandits.policies import IMED, Policy
+from dpbandits.policies.base import every_step, hold
+from dpbandits.simulation import RegretSummary, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NO_PRIVACY = "no privacy"
+# Policies that decide at every step get fewer runs, so that an answer takes seconds; never fewer than these.
+_STEPS = 2e8
+_FEWEST_RUNS = 10
+_POINTS = 60
+_SMALL = 0.01  # a cost of privacy, in people, that needs no discussion
+
+
+class Answer(NamedTuple):
+    """What one policy does to the people of an experiment, on average over the runs."""
+
+    policy: str
+    epsilon: float  # infinite without privacy
+    runs: int
+    regret: float  # rewards lost against giving everybody the best arm
+    regret_error: float
+    worse: float  # share of people who get another arm than the best
+    worse_error: float
+    worse_99: float  # that share in an unlucky run, one in a hundred
+    curve: NDArray[np.float64]  # share of people with another arm, among the first so many
+
+
+class _Counted(Bernoulli):
+    """Bernoulli arms whose regret counts people: 1 for everybody who does not get a best arm."""
+
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        return np.where(self.means < self.means.max(), 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answers, and what they say."""
+
+    means: tuple[float, ...]
+    horizon: int
+    times: NDArray[np.int64]
+    without: Answer
+    answers: tuple[Answer, ...]
+
+    @property
+    def at_random(self) -> float:
+        """The share of people who would get another arm than the best if nothing was learnt."""
+        return sum(mean < max(self.means) for mean in self.means) / len(self.means)
+
+    def best(self, epsilon: float) -> Answer:
+        """Return the answer with the least regret at this privacy level."""
+        here = [answer for answer in self.answers if answer.epsilon == epsilon]
+        if not here:
+            known = ", ".join(f"{answer.epsilon:g}" for answer in self.answers)
+            raise InvalidInput(f"Expected epsilon={epsilon} to be one of {known}.")
+        return min(here, key=lambda answer: answer.regret)
+
+    @property
+    def epsilons(self) -> list[float]:
+        """The privacy levels that were asked about, the strictest first."""
+        return sorted({answer.epsilon for answer in self.answers})
+
+    @property
+    def recommendation(self) -> Answer:
+        """The strictest level at which privacy costs at most one person in a hundred, else the mildest level."""
+        for epsilon in self.epsilons:
+            if self.best(epsilon).worse - self.without.worse <= _SMALL:
+                return self.best(epsilon)
+        return self.best(self.epsilons[-1])
+
+    def sentences(self) -> list[str]:
+        """Return what to tell people, one sentence per privacy level, then the recommendation."""
+        return [*(self._sentence(self.best(epsilon)) for epsilon in self.epsilons), self._advice()]
+
+    def _sentence(self, answer: Answer) -> str:
+        given, usual = answer.worse * self.horizon, self.without.worse * self.horizon
+        text = (
+            f"With ε = {answer.epsilon:g}, about {_people(given)} of {self.horizon:,} people would get an arm that is "
+            f"not the best ({answer.worse:.2%}), against {_people(usual)} without privacy ({self.without.worse:.2%})"
+        )
+        if answer.worse > 0.8 * self.at_random:
+            return f"{text}: hardly fewer than by drawing lots ({self.at_random:.0%}), so this experiment is too short."
+        return f"{text}."
+
+    def _advice(self) -> str:
+        answer = self.recommendation
+        cost = answer.worse - self.without.worse
+        what = f"{answer.policy} with ε = {answer.epsilon:g}"
+        if cost <= _SMALL:
+            price = f"{_people(max(cost, 0.0) * self.horizon)} people, {max(cost, 0.0):.2%} of all"
+            return f"Recommended: {what}. Privacy costs about {price}: the strictest of these levels below 1%."
+        return (
+            f"No level of these costs less than 1% of the people. The mildest, {what}, costs {cost:.1%}: plan for more "
+            "people, fewer arms or a larger ε."
+        )
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return one row per policy and privacy level."""
+        import pandas as pd
+
+        rows = [{key: value for key, value in a._asdict().items() if key != "curve"} for a in self._all()]
+        return pd.DataFrame(rows)
+
+    def _all(self) -> list[Answer]:
+        return [self.without, *self.answers]
+
+
+def plan(
+    contenders: Mapping[str, Contender],
+    means: ArrayLike,
+    *,
+    horizon: int,
+    epsilons: Sequence[float],
+    runs: int = 400,
+    seed: int = 0,
+    workers: int | None = None,
+    show_progress: bool | None = None,
+) -> Plan:
+    """Return what privacy will cost if the arms have these means.
+
+    Args:
+        contenders: policies by name, each as a function of epsilon.
+        means: how often each arm succeeds, as far as one can guess.
+        horizon: how many people the experiment has.
+        epsilons: the privacy levels to ask about.
+        runs: how often to play each policy. One that decides at every step is played less often.
+        seed, workers: as in `simulate`.
+        show_progress: whether to show a progress bar. None: on a terminal, after a second.
+
+    >>> from dpbandits import recommended
+    >>> asked = plan({"it": lambda epsilon: recommended(epsilon=epsilon)}, [0.6, 0.5], horizon=1000, epsilons=[1.0])
+    >>> asked.best(1.0).policy, asked.at_random
+    ('it', 0.5)
+    """
+    environment = Bernoulli(means)
+    if not environment.gaps.any():
+        raise InvalidInput(f"Expected means={environment.means.tolist()} to differ: there is nothing to learn.")
+    if not contenders or not len(epsilons):
+        raise InvalidInput("Expected at least one policy and one epsilon.")
+    levels = [_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons]
+    horizon = _validate.integer("[2, 1000000000000000]", horizon=horizon)
+    runs = _validate.integer("[2, 1000000]", runs=runs)
+    asked: list[tuple[str, float, Policy]] = [(NO_PRIVACY, math.inf, IMED())]
+    asked += [(name, epsilon, make(epsilon)) for name, make in contenders.items() for epsilon in dict.fromkeys(levels)]
+    steps = {"horizon": horizon, "seed": seed, "workers": workers, "points": _POINTS}
+    with Progress(
+        2 * sum(_runs(policy, environment, horizon, runs) for *_, policy in asked), "runs", show_progress
+    ) as bar:
+        answers = []
+        for name, epsilon, policy in asked:
+            bar.describe(name)
+            often = _runs(policy, environment, horizon, runs)
+            people = _summary(policy, _Counted(environment.means), {**steps, "runs": often}, bar)
+            regret = _summary(policy, environment, {**steps, "runs": often}, bar)
+            answers.append(_answer(name, epsilon, regret, people))
+    times = people.checkpoints
+    return Plan(tuple(environment.means.tolist()), horizon, times, answers[0], tuple(answers[1:]))
+
+
+def _runs(policy: Policy, environment: Bernoulli, horizon: int, runs: int) -> int:
+    params = policy.configure(environment.arms, horizon).params
+    if hold.dispatch(type(params)) is not every_step:
+        return runs
+    return max(min(runs, _FEWEST_RUNS), min(runs, int(_STEPS / (horizon * environment.arms))))
+
+
+def _summary(policy: Policy, environment: Bernoulli, steps: dict[str, Any], bar: Progress) -> RegretSummary:
+    done = 0
+    for summary in summarise(policy, environment, **steps):
+        bar.advance(summary.runs - done)
+        done = summary.runs
+    return summary
+
+
+def _answer(name: str, epsilon: float, regret: RegretSummary, people: RegretSummary) -> Answer:
+    horizon = people.horizon
+    return Answer(
+        policy=name,
+        epsilon=epsilon,
+        runs=people.runs,
+        regret=float(regret.mean[-1]),
+        regret_error=float(regret.standard_error[-1]),
+        worse=float(people.mean[-1]) / horizon,
+        worse_error=float(people.standard_error[-1]) / horizon,
+        worse_99=float(people.quantile(0.99)[-1]) / horizon,
+        curve=people.mean / people.checkpoints,
+    )
+
+
+def _people(number: float) -> str:
+    """Return a number of people with as many digits as it deserves."""
+    if number < 0.5:
+        return "none" if number < 0.05 else "less than one"
+    digits = max(0, math.floor(math.log10(number)) - 1)
+    return f"{round(number, -digits):,.0f}"
