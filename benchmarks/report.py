@@ -12,17 +12,17 @@ RESULTS = Path(__file__).with_name("results.md")
 HEAD = "# Measurements\n\nRatios matter, absolute times depend on the machine.\n"
 
 
-def write_section(title: str, script: str, text: str) -> None:
+def write_section(title: str, script: str, text: str, *, path: Path = RESULTS, head: str = HEAD) -> None:
     """Replace the section of this title, or add it at the end, and print it."""
     made = f"Written by `make bench` (benchmarks/{script}) with Python {platform.python_version()}."
     section = f"## {title}\n\n{made}\n\n{text.strip()}\n"
-    sections = re.split(r"(?m)^(?=## )", RESULTS.read_text())[1:] if RESULTS.exists() else []
+    sections = re.split(r"(?m)^(?=## )", path.read_text())[1:] if path.exists() else []
     found = [i for i, old in enumerate(sections) if old.startswith(f"## {title}\n")]
     if found:
         sections[found[0]] = section
     else:
         sections.append(section)
-    RESULTS.write_text("\n".join([HEAD, *(old.strip() + "\n" for old in sections)]))
+    path.write_text("\n".join([head, *(old.strip() + "\n" for old in sections)]))
     print(section)
 
 

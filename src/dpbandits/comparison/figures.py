@@ -10,6 +10,7 @@ from dpbandits.plots import COLOURS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 
@@ -35,7 +36,7 @@ def leaderboard_figure(board: Leaderboard) -> "Figure":
     right.axvline(1.0, color="0.4", linewidth=0.8)
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
+        _plain_ticks(axes.xaxis)
         axes.grid(True, axis="x", alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
     runs = f"{min(score.runs for score in board.scores):,}"
@@ -58,11 +59,20 @@ def _strip(axes: "Axes", row: int, values: list[float]) -> None:
         axes.plot([value, value], [row - height, row + height], color=COLOURS[2], linewidth=2.0)
 
 
+def _plain_ticks(axis: "Axis") -> None:
+    """Label 1, 2, 5, 10, 20, ... as they are."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def plan_figure(plan: Plan) -> "Figure":
     """Draw the share of people with another arm than the best: at the end by epsilon, and over time."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
+    figure = Figure(figsize=(11.0, 5.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     names = list(dict.fromkeys(answer.policy for answer in plan.answers))
     for i, name in enumerate(names):
@@ -93,12 +103,14 @@ def plan_figure(plan: Plan) -> "Figure":
     right.set_xscale("log")
     right.set_xlabel("people so far")
     right.set_title("Over time, the best policy of each level", fontsize="medium", loc="left")
+    # Before, it matters most which arm happens to come first.
+    right.set_xlim(plan.horizon / 1000, plan.horizon)
     for axes in (left, right):
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
+        _plain_ticks(axes.yaxis)
         axes.grid(True, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize="small")
+        axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0.0, -0.13), ncols=2)
     arms = ", ".join(f"{mean:g}" for mean in plan.means[:8]) + (" ..." if len(plan.means) > 8 else "")
     figure.suptitle(f"{plan.horizon:,} people, arms that succeed with {arms}", fontsize="medium", x=0.01, ha="left")
     return figure
