@@ -107,13 +107,13 @@ class Plan:
     def _advice(self) -> str:
         answer = self.recommendation
         cost = answer.worse - self.without.worse
-        what = f"{answer.policy} with ε = {answer.epsilon:g}"
+        what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
         if cost <= _SMALL:
             price = f"{_people(max(cost, 0.0) * self.horizon)} people, {max(cost, 0.0):.2%} of all"
-            return f"Recommended: {what}. Privacy costs about {price}: the strictest of these levels below 1%."
+            return f"Advice: {what}. Privacy then costs about {price}; it is the strictest of these levels below 1%."
         return (
-            f"No level of these costs less than 1% of the people. The mildest, {what}, costs {cost:.1%}: plan for more "
-            "people, fewer arms or a larger ε."
+            f"Advice: none of these levels costs less than 1% of the people. The mildest, {what}, costs {cost:.1%}: "
+            "plan for more people, fewer arms or a larger ε."
         )
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -142,7 +142,8 @@ def plan(
 
     Args:
         contenders: policies by name, each as a function of epsilon.
-        means: how often each arm succeeds, as far as one can guess.
+        means: how often each arm succeeds, as far as one can guess. They are played in rising order: a policy that
+            starts with the first arm must not look good because that happens to be the best.
         horizon: how many people the experiment has.
         epsilons: the privacy levels to ask about.
         runs: how often to play each policy. One that decides at every step is played less often.
@@ -154,7 +155,7 @@ def plan(
     >>> asked.best(1.0).policy, asked.at_random
     ('it', 0.5)
     """
-    environment = Bernoulli(means)
+    environment = Bernoulli(np.sort(Bernoulli(means).means))  # the best arm last: no policy is lucky at the beginning
     if not environment.gaps.any():
         raise InvalidInput(f"Expected means={environment.means.tolist()} to differ: there is nothing to learn.")
     if not contenders or not len(epsilons):
@@ -173,8 +174,11 @@ def plan(
             bar.describe(name)
             often = _runs(policy, environment, horizon, runs)
             people = _summary(policy, _Counted(environment.means), {**steps, "runs": often}, bar)
-            regret = _summary(policy, environment, {**steps, "runs": often}, bar)
-            answers.append(_answer(name, epsilon, regret, people))
+            if len(gaps) == 1:  # everybody with another arm loses the same
+                regret, loss = people, float(gaps[0])
+            else:  # the same runs once more, counted in rewards
+                regret, loss = _summary(policy, environment, {**steps, "runs": often}, bar), 1.0
+            answers.append(_answer(name, epsilon, people, regret, loss))
     times = people.checkpoints
     return Plan(tuple(environment.means.tolist()), horizon, times, answers[0], tuple(answers[1:]))
 
@@ -194,14 +198,14 @@ def _summary(policy: Policy, environment: Bernoulli, steps: dict[str, Any], bar:
     return summary
 
 
-def _answer(name: str, epsilon: float, regret: RegretSummary, people: RegretSummary) -> Answer:
+def _answer(name: str, epsilon: float, people: RegretSummary, regret: RegretSummary, loss: float) -> Answer:
     horizon = people.horizon
     return Answer(
         policy=name,
         epsilon=epsilon,
         runs=people.runs,
-        regret=float(regret.mean[-1]),
-        regret_error=float(regret.standard_error[-1]),
+        regret=float(regret.mean[-1]) * loss,
+        regret_error=float(regret.standard_error[-1]) * loss,
         worse=float(people.mean[-1]) / horizon,
         worse_error=float(people.standard_error[-1]) / horizon,
         worse_99=float(people.quantile(0.99)[-1]) / horizon,
