@@ -166,9 +166,9 @@ def plan(
     asked: list[tuple[str, float, Policy]] = [(NO_PRIVACY, math.inf, IMED())]
     asked += [(name, epsilon, make(epsilon)) for name, make in contenders.items() for epsilon in dict.fromkeys(levels)]
     steps = {"horizon": horizon, "seed": seed, "workers": workers, "points": _POINTS}
-    with Progress(
-        2 * sum(_runs(policy, environment, horizon, runs) for *_, policy in asked), "runs", show_progress
-    ) as bar:
+    gaps = np.unique(environment.gaps[environment.gaps > 0])
+    total = (1 if len(gaps) == 1 else 2) * sum(_runs(policy, environment, horizon, runs) for *_, policy in asked)
+    with Progress(total, "runs", show_progress) as bar:
         answers = []
         for name, epsilon, policy in asked:
             bar.describe(name)
