@@ -55,7 +55,10 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--policies", "imed"), "Expected policy 'imed' to be one of ucb, private-ucb, dp-ucb"),
+        (
+            ("--policies", "best"),
+            "Expected policy 'best' to be one of ucb, klucb, imed, thompson-sampling, private-ucb",
+        ),
         (("--policies", "dp-ucb:varian=published"), "Expected setting 'varian=published' of dp-ucb as key=value"),
         (("--policies", "dp-ucb:variant=other"), "Expected variant='other' to be one of proved, published."),
         (("--policies", ","), "Expected at least one policy."),
@@ -134,3 +137,81 @@ def test_reproduce_refuses_bad_input_before_it_does_anything(
     assert (status, out) == (2, "")
     assert message in err
     assert len(list(folder.rglob("*"))) == 3
+
+
+QUICK = ("compare", "--instances", "paper", "--policies", "recommended,dp-se,ucb", "--horizon", "2e3", "--runs", "20")
+
+
+def test_compare_ranks_and_writes(run: Any, tmp_path: Path) -> None:
+    out_folder = tmp_path / "board"
+    status, out, err = run(*QUICK, "--out", str(out_folder))
+    assert (status, err) == (0, "")
+    assert "Over all 4 cases" in out
+    assert "10 arms, ε = 0.1; lower bound C ln T = 704.1" in out
+    scores = pd.read_csv(out_folder / "scores.csv")
+    assert scores["policy"].unique().tolist() == ["recommended", "dp-se", "ucb"]
+    assert len(scores) == 12
+    assert pd.read_csv(out_folder / "ranking.csv")["cases"].tolist() == [4, 4, 4]
+    assert (out_folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
+    parts = {path: path.stat().st_mtime_ns for path in (out_folder / "parts").iterdir()}
+    assert run(*QUICK, "--out", str(out_folder))[1] == out
+    assert {path: path.stat().st_mtime_ns for path in (out_folder / "parts").iterdir()} == parts  # nothing anew
+
+
+def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
+    figure = tmp_path / "plan.png"
+    words = (
+        "plan",
+        "--arms",
+        "2",
+        "--gap",
+        "0.2",
+        "--horizon",
+        "5e3",
+        "--runs",
+        "20",
+        "--policies",
+        "recommended,dp-se",
+    )
+    status, out, err = run(*words, "--plot", str(figure))
+    assert (status, err) == (0, "")
+    assert "5,000 people, arms that succeed with 0.5, 0.7" in out
+    assert out.count("With ε = ") == 3
+    assert "Advice: " in out
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert out.count("recommended") >= 3
+    both = run(*words[:3], "--gap", "0.2,0.3", *words[5:])[1]
+    assert both.count("Advice: ") == 2
+    exact = run("plan", "--means", "0.5,0.7", *words[5:])[1]
+    assert exact.split("Figure")[0] in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("compare", "--instances", "nothing"), "Expected instances='nothing' to be one of paper, five-arms"),
+        (
+            ("compare", "--policies", "dp-imed:index=better"),
+            "Expected index='better' to be one of published, noise-aware",
+        ),
+        (("compare", "--policies", ","), "Expected policies=',' to name at least one of ucb,"),
+        (("compare", "--policies", "recommended:epsilon=2"), "Expected policy 'recommended' to be one of"),
+        (("compare", "--epsilon", "x"), "Expected epsilon='x' to be a number"),
+        (("compare", "--out", __file__), "to be a folder"),
+        (("plan", "--gap", "0.6"), "Expected gap=0.6 in (0, 0.5]"),
+        (("plan", "--gap", ","), "Expected gap=',' to be a number"),
+        (("plan", "--arms", "1"), "Expected arms=1 in [2, 10000]"),
+        (("plan", "--means", "0.5"), "Expected means='0.5' to be at least two success rates"),
+        (("plan", "--means", "0.5,0.5"), "to differ: there is nothing to learn"),
+        (("plan", "--gap", "0.1,0.2", "--plot", "x.png"), "Expected gap='0.1,0.2' to be one number: a plot shows one"),
+        (("plan", "--plot", "x.doc"), "to end in .png, .svg, .pdf"),
+    ],
+)
+def test_compare_and_plan_refuse_bad_input_in_one_sentence(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert message in err.replace("\n", "")
+    assert list(tmp_path.iterdir()) == []

@@ -194,12 +194,17 @@ def _standing(policy: str, scores: list[Score], beaten: int) -> Standing:
         policy=policy,
         cases=len(scores),
         ratio=float(np.exp(np.log(np.maximum(ratios, 1e-300)).mean())),
-        ratio_90=float(np.quantile(ratios, 0.9)),
-        spread=float(np.median(spreads)),
-        spread_95=float(np.quantile(spreads, 0.95)),
+        ratio_90=_quantile(ratios, 0.9),
+        spread=_quantile(spreads, 0.5),
+        spread_95=_quantile(spreads, 0.95),
         linear=sum(score.linear for score in scores) / counted if counted else math.nan,
         beaten=beaten / len(scores),
     )
+
+
+def _quantile(values: NDArray[np.float64], level: float) -> float:
+    """Return one of the values: between a number and infinity there is nothing."""
+    return float(np.quantile(values, level, method="inverted_cdf"))
 
 
 def _ratios(above: Sequence[float], below: Sequence[float]) -> NDArray[np.float64]:

@@ -109,8 +109,10 @@ class Plan:
         cost = answer.worse - self.without.worse
         what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
         if cost <= _SMALL:
-            price = f"{_people(max(cost, 0.0) * self.horizon)} people, {max(cost, 0.0):.2%} of all"
-            return f"Advice: {what}. Privacy then costs about {price}; it is the strictest of these levels below 1%."
+            price = f"costs about {_people(cost * self.horizon)} people, {cost:.2%} of all"
+            if cost * self.horizon < 1:  # or less than nothing, by chance
+                price = "costs less than one person"
+            return f"Advice: {what}. Privacy then {price}; it is the strictest of these levels below 1%."
         return (
             f"Advice: none of these levels costs less than 1% of the people. The mildest, {what}, costs {cost:.1%}: "
             "plan for more people, fewer arms or a larger ε."
@@ -215,7 +217,5 @@ def _answer(name: str, epsilon: float, people: RegretSummary, regret: RegretSumm
 
 def _people(number: float) -> str:
     """Return a number of people with as many digits as it deserves."""
-    if number < 0.5:
-        return "none" if number < 0.05 else "less than one"
-    digits = max(0, math.floor(math.log10(number)) - 1)
+    digits = max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return f"{round(number, -digits):,.0f}"

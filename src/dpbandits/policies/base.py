@@ -103,7 +103,7 @@ class Policy(ABC):
         advance, as `blocks`, can be run with answers that come late.
         """
         raise InvalidInput(
-            f"Expected policy={self.name} to be one that can run live, with releases fixed in advance: dp-ucb-int."
+            f"Expected policy={self.name} to be one that can run live, with releases fixed in advance, such as dp-imed."
         )
 
     def blocks(self, horizon: int) -> Iterator[Block]:
@@ -112,7 +112,7 @@ class Policy(ABC):
         Block k releases when its last reward is in. Either all begin at 1, or each after the last of the one before.
         `select` reads what was released and the time, never a count within a block.
         """
-        raise InvalidInput(f"Expected policy={self.name} to be one whose releases are fixed in advance: dp-ucb-int.")
+        raise InvalidInput(f"Expected policy={self.name} to have releases that are fixed in advance, as dp-imed has.")
 
 
 def validated_size(arms: int, horizon: int) -> tuple[int, int]:
