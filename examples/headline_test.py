@@ -13,7 +13,7 @@ CLICK_RATES = {"plain": 0.04, "question": 0.10, "number": 0.25, "pun": 0.02}  # 
 
 
 def main() -> None:
-    policy = dpb.DPUCBInt(epsilon=2.0, delta=1e-6, horizon=VISITS)
+    policy = dpb.recommended(epsilon=2.0)
     test = dpb.Bandit(policy, list(CLICK_RATES))  # no answer counts as 0, no click
     print(f"Promised to every visitor: {test.guarantee}.")
     shown: Counter[str | int] = Counter()

@@ -3,7 +3,7 @@
     index_a(t) = μ_a + √(α ln t / (2n)) + α ln t / (ε n)          (Azize & Basu 2022, Algorithm 1)
 
 μ_a is the mean of the n plays of arm a's last episode, with noise Lap(1/(ε n)). The arm is chosen at the end of an
-episode. Regret at most Σ 16 α ln T / min(Δ_a, ε) + α/(α - 3) per arm for α > 3.
+episode. Regret at most Σ 16 α ln T / min(Δ_a, ε) plus a constant, for α > 3.
 
 Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
 """
