@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.dp_imed import DPIMED, NoiseAwareState, State
+from dpbandits.policies.dp_imed import DPIMED, NoiseAwareState, State, usual_caution
 from dpbandits.policies.evidence import PooledSums, exponent, learn
 from dpbandits.policies.phase_wise import PhaseWise, cost
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
@@ -157,3 +157,16 @@ class TwoMeansIMED(DPIMED):
         arms, horizon = validated_size(arms, horizon)
         setup = DPIMED.configure(self, arms, horizon)
         return Setup(TwoMeansParams(*setup.params), NoiseAwareState, setup.sizes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlopedIMED(DPIMED):
+    """The noise-aware index with a caution that falls faster or slower with the number of arms."""
+
+    name = "sloped-imed"
+
+    slope: float
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        setup = DPIMED.configure(self, arms, horizon)
+        return Setup(setup.params._replace(caution=usual_caution(arms, self.slope)), setup.state_class, setup.sizes)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import dpbandits as dpb
-from candidates import TailIMED, TwoMeansIMED
+from candidates import SlopedIMED, TailIMED, TwoMeansIMED
 from dpbandits.comparison import Case, Contender, Leaderboard, Score, compare, random_cases
 from dpbandits.comparison.leaderboard import is_worse
 from dpbandits.policies import Policy
@@ -87,7 +87,9 @@ def search() -> None:
     front: dict[str, Contender] = {}
     for caution in (-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0):
         front[f"caution {caution:g} for any number of arms"] = made(AWARE, caution=caution)
-    front["caution 1 - ln(K/2)/2"] = ours
+    for slope in (0.3, 0.4, 0.5, 0.7, 0.8):
+        front[f"caution 1 - {slope:g} ln(K/2)"] = made(SlopedIMED, index="noise-aware", slope=slope)
+    front["caution 1 - 0.6 ln(K/2)"] = ours
     rival = {"dp-imed": made(dpb.DPIMED)}
     text = ""
     for title, candidates in (("Exponents", exponents), ("First phase and growth", grid), ("The front", front)):
