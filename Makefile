@@ -1,6 +1,6 @@
 # make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
-# make bench       measurements, written to benchmarks/results.md and benchmarks/regret.md (some minutes)
+# make bench       measurements, written to benchmarks/*.md (an hour or more; the longest part goes on where it was stopped)
 # make clean       remove the environment and every cache
 
 PYTHON ?= python3
@@ -43,6 +43,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/noise_aware.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
