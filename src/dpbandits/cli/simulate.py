@@ -80,9 +80,11 @@ def policies_command(
 ) -> None:
     """List the policies: names, guarantees, settings, where they come from."""
     table = Table(
-        title=f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one", expand=False
+        title=f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one",
+        caption="recommended: dp-imed:index=noise-aware. Sums run over the inferior arms; C is that of Lai & Robbins, "
+        "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
     )
-    for column in ("name", "proved, for the whole action sequence", "published claim", "settings", "from"):
+    for column in ("name", "proved, for the whole action sequence", "published claim", "regret", "settings", "from"):
         table.add_column(column, overflow="fold")
     for name, kind in POLICIES.items():
         variants = [parse_policy(name, epsilon, delta)]
@@ -91,7 +93,8 @@ def policies_command(
         for policy in variants:
             shown = name if policy is variants[0] else f"{name}\n:variant=published"
             settings = _settings(kind) if policy is variants[0] else ""
-            table.add_row(shown, stated(policy.guarantee()), stated(policy.claim(), ""), settings, policy.source)
+            proved, claimed = stated(policy.guarantee()), stated(policy.claim(), "")
+            table.add_row(shown, proved, claimed, policy.regret, settings, policy.source)
     console().print(table)
 
 

@@ -68,6 +68,7 @@ class AdaPKLUCB(PhasePolicy):
 
     name = "adap-klucb"
     source = "Azize & Basu 2022"
+    regret = "order Σ Δ ln T / min(kl, ε Δ), α > 3"
 
     alpha: float = 3.1
 

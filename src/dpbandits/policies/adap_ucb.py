@@ -62,6 +62,7 @@ class AdaPUCB(PhasePolicy):
 
     name = "adap-ucb"
     source = "Azize & Basu 2022"
+    regret = "Σ 16 α ln T / min(Δ, ε) + constant, α > 3"
 
     alpha: float = 3.1
 

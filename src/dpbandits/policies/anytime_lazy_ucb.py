@@ -87,6 +87,7 @@ class AnytimeLazyUCB(PhasePolicy):
 
     name = "anytime-lazy-ucb"
     source = "Hu, Huang & Mehta 2021"
+    regret = "order Σ ln T / min(Δ, ε)"
 
     def phase_ends(self) -> Iterator[int]:
         """Yield 1, 3, 7, 15, ...: epochs of 1, 2, 4, 8, ..."""

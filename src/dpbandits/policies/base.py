@@ -74,6 +74,8 @@ class Policy(ABC):
 
     name: ClassVar[str]  # on the command line and in results
     source: ClassVar[str]  # where it comes from
+    # What is proved of its regret, if anything: C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), sums over inferior arms.
+    regret: ClassVar[str] = ""
     horizon: int | None = None  # what it was declared for, if its releases end somewhere
 
     @abstractmethod

@@ -116,6 +116,7 @@ class DPIMED(EvidentPolicy):
 
     name = "dp-imed"
     source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025; noise-aware: docs/noise_aware.md"
+    regret = "growth · C_ε ln T + o(ln T), both indices"
 
     caution: float | None = None
 

@@ -83,6 +83,7 @@ class DPKLUCB(EvidentPolicy):
 
     name = "dp-klucb"
     source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025; noise-aware: docs/noise_aware.md"
+    regret = "growth · C_ε ln T + o(ln T), published index"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

@@ -139,6 +139,7 @@ class DPSE(Policy):
 
     name = "dp-se"
     source = "Sajed & Sheffet 2019"
+    regret = "order Σ ln T / Δ + K ln T / ε"
 
     epsilon: float
 

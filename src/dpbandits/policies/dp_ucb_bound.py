@@ -103,6 +103,7 @@ class DPUCBBound(CountingPolicy):
 
     name = "dp-ucb-bound"
     source = "Tossou & Dimitrakakis 2016, Algorithm 1"
+    regret = "Theorem 3.2 with corrected constants (docs/reproduction.md)"
     claimed_by = "Theorem 3.1 of the paper"
 
     def configure(self, arms: int, horizon: int) -> Setup:

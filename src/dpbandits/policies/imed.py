@@ -78,6 +78,7 @@ class IMED(Policy):
 
     name = "imed"
     source = "Honda & Takemura 2015"
+    regret = "C ln T + o(ln T) for Bernoulli"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

@@ -77,6 +77,7 @@ class KLUCB(Policy):
 
     name = "klucb"
     source = "Garivier & Cappé 2011"
+    regret = "C ln T + o(ln T) for Bernoulli, with ln t + 3 ln ln t in place of ln t"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

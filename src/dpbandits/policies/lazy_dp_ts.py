@@ -65,6 +65,7 @@ class LazyDPTS(PhasePolicy):
 
     name = "lazy-dp-ts"
     source = "Hu & Hegde 2022"
+    regret = "order Σ ln T / min(Δ, ε)"
 
     def phase_ends(self) -> Iterator[int]:
         """Yield 1, 3, 7, 15, ...: epochs of 1, 2, 4, 8, ..."""

@@ -86,6 +86,7 @@ class LDPUCBBernoulli(Policy):
 
     name = "ldp-ucb-bernoulli"
     source = "Ren, Zhou, Liu & Shroff 2020 (LDP-UCB-B)"
+    regret = "order ((e^ε + 1)/(e^ε - 1))² Σ ln T / Δ"
 
     epsilon: float
 

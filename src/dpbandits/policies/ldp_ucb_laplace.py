@@ -86,6 +86,7 @@ class LDPUCBLaplace(Policy):
 
     name = "ldp-ucb-laplace"
     source = "Ren, Zhou, Liu & Shroff 2020 (LDP-UCB-L)"
+    regret = "order ε^-2 Σ ln T / Δ"
 
     epsilon: float
 

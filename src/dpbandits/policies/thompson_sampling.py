@@ -69,6 +69,7 @@ class ThompsonSampling(Policy):
 
     name = "thompson-sampling"
     source = "Thompson 1933; Kaufmann, Korda & Munos 2012"
+    regret = "C ln T + o(ln T) for Bernoulli"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

@@ -75,6 +75,7 @@ class UCB(Policy):
 
     name = "ucb"
     source = "Auer, Cesa-Bianchi & Fischer 2002 (UCB1)"
+    regret = "Σ 8 ln T / Δ + (1 + π²/3) Δ"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
