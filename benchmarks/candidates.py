@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.dp_imed import DPIMED, NoiseAwareState, State, usual_caution
+from dpbandits.policies.dp_imed import DPIMED, NoiseAwareState, State
 from dpbandits.policies.evidence import PooledSums, exponent, learn
 from dpbandits.policies.phase_wise import PhaseWise, cost
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
@@ -169,4 +169,5 @@ class SlopedIMED(DPIMED):
 
     def configure(self, arms: int, horizon: int) -> Setup:
         setup = DPIMED.configure(self, arms, horizon)
-        return Setup(setup.params._replace(caution=usual_caution(arms, self.slope)), setup.state_class, setup.sizes)
+        caution = 1.0 - self.slope * math.log(max(arms, 2) / 2)
+        return Setup(setup.params._replace(caution=caution), setup.state_class, setup.sizes)

@@ -83,8 +83,30 @@ def test_standings_by_hand() -> None:
 def test_worse_means_clearly_worse() -> None:
     mine = score(mean=10.0, standard_error=3.0)
     assert not is_worse(mine, score(mean=0.0, standard_error=4.0))  # 10 / 5 = 2.0 standard errors
-    assert is_worse(mine, score(mean=-2.0, standard_error=4.0))  # 2.4
-    assert not is_worse(score(mean=-2.0, standard_error=4.0), mine)
+    rival = score(mean=-2.0, standard_error=4.0)
+    assert is_worse(mine, rival)  # 2.4
+    assert not is_worse(rival, mine)
+    assert not is_worse(mine, rival, rivals=3)  # 99% for all three together
+    assert not is_worse(mine._replace(runs=4), rival._replace(runs=4))  # few runs know less of their own error
+    parked = score(mean=9.0, standard_error=0.0)
+    assert is_worse(parked, score(mean=8.0, standard_error=0.0))
+    assert not is_worse(parked, score(mean=9.0, standard_error=0.0))
+
+
+def test_worse_has_the_confidence_it_names() -> None:
+    """Equal policies, 5 runs of one and 8 of the other: one comparison in a hundred goes wrong (within 3 s.e.)."""
+    dice = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(20_000):
+        scores = []
+        for runs in (5, 8):
+            drawn = dice.normal(size=runs)
+            error = float(drawn.std(ddof=1) / math.sqrt(runs))
+            scores.append(score(runs=runs, mean=float(drawn.mean()), standard_error=error))
+        first, second = scores
+        wrong += is_worse(first, second)
+    assert wrong / 20_000 < 0.01 + 3 * math.sqrt(0.01 / 20_000)
+    assert wrong / 20_000 > 0.005  # and not never
 
 
 def test_scores_of_other_horizons_are_not_compared() -> None:

@@ -92,7 +92,7 @@ def write_files(board: Leaderboard, out: Path) -> None:
 def _case_table(name: str, scores: list[Score]) -> Table:
     table = Table(title=f"{name}; lower bound C ln T = {scores[0].lower_bound:,.1f}")
     table.add_column("policy", overflow="fold")
-    for column in ("mean", "± s.e.", "median", "99%", "worst", "never settled", "mean / bound"):
+    for column in ("mean", "± s.e.", "median", "99%", "worst", "linear", "mean / bound"):
         table.add_column(column, justify="right")
     for score in sorted(scores, key=lambda score: score.mean):
         numbers = (score.mean, score.standard_error, score.median, score.percentile_99, score.worst)
@@ -106,15 +106,15 @@ def _ranking_table(board: Leaderboard) -> Table:
     table = Table(
         title=f"Over all {len(board.by_case())} cases",
         caption="mean / bound: geometric mean over the cases, and what one case in ten exceeds. 99% / median: of a "
-        "run, median over the cases, and what one case in twenty exceeds. never settled: runs with regret above half "
+        "run, median over the cases, and what one case in twenty exceeds. linear: runs with regret above half "
         "of T times the smallest gap, where that is far above the bound. beaten: cases on which another policy's mean "
         "is smaller with 99% confidence.",
     )
     table.add_column("policy", overflow="fold")
-    for column in ("mean / bound", "1 in 10", "99% / median", "1 in 20", "never settled", "beaten"):
+    for column in ("mean / bound", "1 in 10", "99% / median", "1 in 20", "linear", "beaten"):
         table.add_column(column, justify="right")
     for standing in board.standings():
-        settled = "-" if standing.linear != standing.linear else f"{standing.linear:.2%}"
+        linear = "-" if standing.linear != standing.linear else f"{standing.linear:.2%}"  # NaN: it cannot be told
         ratios = (standing.ratio, standing.ratio_90, standing.spread, standing.spread_95)
-        table.add_row(standing.policy, *(f"{value:.2f}" for value in ratios), settled, f"{standing.beaten:.0%}")
+        table.add_row(standing.policy, *(f"{value:.2f}" for value in ratios), linear, f"{standing.beaten:.0%}")
     return table

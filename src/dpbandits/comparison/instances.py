@@ -6,7 +6,8 @@
     many-arms    20 and 50 arms
     random       2 to 20 arms, means uniform on [0, 1] or on [0, 0.3], epsilon log-uniform on [0.05, 2]
 
-A case is an instance together with a privacy level. Random ones bring their own.
+A case is an instance together with a privacy level. Random ones bring their own. The best arm stands in the middle:
+policies that begin with the first arm, or drop arms one by one, should be neither lucky nor unlucky.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,7 +74,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             found += random_cases(number, seed)
         elif name in INSTANCES and not numbers:
             found += [
-                Case(f"{instance}, ε = {epsilon:g}", means, epsilon)
+                Case(f"{instance}, ε = {epsilon:g}", best_in_the_middle(means), epsilon)
                 for instance, means in INSTANCES[name].items()
                 for epsilon in levels
             ]
@@ -85,14 +86,28 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     return found
 
 
-def random_cases(number: int, seed: int) -> list[Case]:
-    """Return so many random cases; the first ones of a seed are the same whatever the number."""
+def best_in_the_middle(means: Sequence[float]) -> tuple[float, ...]:
+    """Return the means with the best one moved to the middle, the others as they were.
+
+    >>> best_in_the_middle([0.9, 0.1, 0.2, 0.3, 0.4])
+    (0.1, 0.2, 0.9, 0.3, 0.4)
+    """
+    others = list(means)
+    best = others.pop(others.index(max(others)))
+    return (*others[: len(means) // 2], best, *others[len(means) // 2 :])
+
+
+def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> list[Case]:
+    """Return so many random cases, each with one of these numbers of arms, all equally likely.
+
+    The first ones of a seed are the same whatever the number.
+    """
     number = _validate.integer("[1, 1000000]", number=number)
     generator = np.random.default_rng([_validate.integer("[0, inf)", seed=seed), 2016])
     drawn = []
     for i in range(number):
-        arms = int(generator.integers(2, 21))
+        size = int(generator.choice(np.array(arms)))
         epsilon = float(np.exp(generator.uniform(np.log(0.05), np.log(2.0))))
-        means = generator.uniform(0.0, generator.choice([0.3, 1.0]), arms)
-        drawn.append(Case(f"random {seed}.{i + 1}: {arms} arms, ε = {epsilon:.3g}", tuple(means.tolist()), epsilon))
+        means = generator.uniform(0.0, generator.choice([0.3, 1.0]), size)
+        drawn.append(Case(f"random {seed}.{i + 1}: {size} arms, ε = {epsilon:.3g}", tuple(means.tolist()), epsilon))
     return drawn

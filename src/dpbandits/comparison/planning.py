@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
+from dpbandits.comparison.instances import best_in_the_middle
 from dpbandits.comparison.leaderboard import Contender
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import InvalidInput
@@ -70,12 +71,12 @@ class Plan:
         return sum(mean < max(self.means) for mean in self.means) / len(self.means)
 
     def best(self, epsilon: float) -> Answer:
-        """Return the answer with the least regret at this privacy level."""
+        """Return the answer with the fewest people on another arm than the best, at this privacy level."""
         here = [answer for answer in self.answers if answer.epsilon == epsilon]
         if not here:
             known = ", ".join(f"{answer.epsilon:g}" for answer in self.answers)
             raise InvalidInput(f"Expected epsilon={epsilon} to be one of {known}.")
-        return min(here, key=lambda answer: answer.regret)
+        return min(here, key=lambda answer: answer.worse)
 
     @property
     def epsilons(self) -> list[float]:
@@ -97,11 +98,13 @@ class Plan:
     def _sentence(self, answer: Answer) -> str:
         given, usual = answer.worse * self.horizon, self.without.worse * self.horizon
         text = (
-            f"With ε = {answer.epsilon:g}, about {_people(given)} of {self.horizon:,} people would get an arm that is "
-            f"not the best ({answer.worse:.2%}), against {_people(usual)} without privacy ({self.without.worse:.2%})"
+            f"With ε = {answer.epsilon:g} ({answer.policy}), about {_people(given)} of {self.horizon:,} people would "
+            f"get an arm that is not the best ({answer.worse:.2%}), against {_people(usual)} without privacy "
+            f"({self.without.worse:.2%})"
         )
         if answer.worse > 0.8 * self.at_random:
-            return f"{text}: hardly fewer than by drawing lots ({self.at_random:.0%}), so this experiment is too short."
+            few = "hardly fewer than" if answer.worse < self.at_random else "no fewer than"
+            return f"{text}: {few} by drawing lots ({self.at_random:.0%}), so this experiment is too short."
         return f"{text}."
 
     def _advice(self) -> str:
@@ -144,8 +147,8 @@ def plan(
 
     Args:
         contenders: policies by name, each as a function of epsilon.
-        means: how often each arm succeeds, as far as one can guess. They are played in rising order: a policy that
-            starts with the first arm must not look good because that happens to be the best.
+        means: how often each arm succeeds, as far as one can guess. The best one is put in the middle: a policy that
+            begins with the first arm must not look good because that happens to be the best.
         horizon: how many people the experiment has.
         epsilons: the privacy levels to ask about.
         runs: how often to play each policy. One that decides at every step is played less often.
@@ -157,13 +160,13 @@ def plan(
     >>> asked.best(1.0).policy, asked.at_random
     ('it', 0.5)
     """
-    environment = Bernoulli(np.sort(Bernoulli(means).means))  # the best arm last: no policy is lucky at the beginning
+    environment = Bernoulli(best_in_the_middle(Bernoulli(means).means.tolist()))
     if not environment.gaps.any():
         raise InvalidInput(f"Expected means={environment.means.tolist()} to differ: there is nothing to learn.")
     if not contenders or not len(epsilons):
         raise InvalidInput("Expected at least one policy and one epsilon.")
     levels = [_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons]
-    horizon = _validate.integer("[2, 1000000000000000]", horizon=horizon)
+    horizon = _validate.integer("[2, 100000000]", horizon=horizon)
     runs = _validate.integer("[2, 1000000]", runs=runs)
     asked: list[tuple[str, float, Policy]] = [(NO_PRIVACY, math.inf, IMED())]
     asked += [(name, epsilon, make(epsilon)) for name, make in contenders.items() for epsilon in dict.fromkeys(levels)]

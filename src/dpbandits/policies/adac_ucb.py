@@ -68,7 +68,7 @@ class AdaCUCB(Policy):
 
     name = "adac-ucb"
     source = "Azize & Basu 2023"
-    regret = "order Σ ln T / Δ + √(ln T / ρ), β > 3"
+    regret = "order Σ (ln T / Δ + √(ln T / ρ)), β > 3"
 
     epsilon: float
     delta: float

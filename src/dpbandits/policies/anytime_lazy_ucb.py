@@ -17,8 +17,7 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
 from dpbandits.policies.forgetful import State, learn_last
-from dpbandits.policies.lazy_dp_ts import doubling_epochs
-from dpbandits.policies.phases import PhasePolicy, Phases, plays_left
+from dpbandits.policies.phases import PhasePolicy, Phases, doubling_epochs, plays_left
 
 
 class Params(NamedTuple):

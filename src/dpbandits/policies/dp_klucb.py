@@ -61,15 +61,17 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     level = math.log(t)
     chosen, largest = 0, plausible(params.evidence, kept, phases, tally, 0, level)
     for other in range(1, len(tally.counts)):
-        # An index is above `largest` if that mean is plausible; one exponent tells, and few indices are computed.
+        # An index is above `largest` only if that mean is plausible; one exponent tells, and few indices are computed.
         if exponent(params.evidence, kept, phases, tally, other, largest) < level:
-            chosen, largest = other, plausible(params.evidence, kept, phases, tally, other, level)
+            index = plausible(params.evidence, kept, phases, tally, other, level)
+            if index > largest:
+                chosen, largest = other, index
     tally.chosen[0] = chosen
 
 
 @dataclass(frozen=True, kw_only=True)
 class DPKLUCB(EvidentPolicy):
-    """DP-KLUCB: asymptotically optimal under pure epsilon, as published or with the noise-aware index.
+    """DP-KLUCB: asymptotically optimal under pure epsilon, up to `growth`. The noise-aware index has no proof.
 
     Args:
         epsilon: the budget of the whole action sequence.

@@ -8,8 +8,8 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits.policies.base import MAX_HORIZON
@@ -47,9 +47,18 @@ class EvidentPolicy(PhasePolicy):
 
     def phase_ends(self) -> Iterator[int]:
         """Yield the first phase, and from then on counts that grow by at least the factor `growth`."""
+        return geometric_ends(*self._schedule())
+
+    def live(self, contributions: int, grid_bits: int) -> Self:
+        """Return the policy with the budget of one reward, its phases written down: they outlive other defaults."""
+        policy = super().live(contributions, grid_bits)
+        first_phase, growth = policy._schedule()
+        return replace(policy, first_phase=first_phase, growth=growth)
+
+    def _schedule(self) -> tuple[int, float]:
         usual = 1 if self.index == "published" else math.ceil(_FIRST / self.epsilon)
         growth = _GROWTH[self.index] if self.growth is None else self.growth
-        return geometric_ends(usual if self.first_phase is None else self.first_phase, growth)
+        return usual if self.first_phase is None else self.first_phase, growth
 
     def kind(self) -> Kind:
         """Return the evidence that `index` names."""

@@ -4,7 +4,7 @@
                                                                                               (Hu & Hegde 2022)
 
 Epochs of 1, 2, 4, ... plays; μ_a is the mean of the n plays of arm a's last epoch, with noise Lap(1/(ε n)). New θ are
-drawn for every decision. Regret of order Σ ln T / min(Δ_a, ε), with a constant as in Thompson sampling when ε is large.
+drawn for every decision. Regret of order Σ ln T / min(Δ_a, ε).
 
 Privacy: every reward is in one released sum (phases.py), and θ is drawn from releases alone: ε-DP for the whole action
 sequence at any horizon.
@@ -21,7 +21,7 @@ from dpbandits.mechanisms.draws import beta
 from dpbandits.mechanisms.release import LAPLACE
 from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
 from dpbandits.policies.forgetful import State, learn_last
-from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm
+from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, doubling_epochs
 
 
 class Params(NamedTuple):
@@ -79,11 +79,3 @@ class LazyDPTS(PhasePolicy):
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
         return Setup(Params(self.phases(horizon), self.epsilon), State, {"arms": arms, "one": 1})
-
-
-def doubling_epochs() -> Iterator[int]:
-    """Yield 2^k - 1."""
-    n = 1
-    while True:
-        yield n
-        n = 2 * n + 1

@@ -14,6 +14,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import takewhile
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -21,10 +22,12 @@ import numpy as np
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies.base import FOREVER, Block, Policy
 from dpbandits.privacy import Budget, Event, Guarantee, LaplaceEvent, per_reward_budget, scale_for
 
+SMALLEST_EPSILON = 1e-6
 ONE_RELEASE = "one release of every reward (parallel composition)"
 
 
@@ -95,7 +98,7 @@ class PhasePolicy(Policy):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="[1e-06, inf)")
+        _validate.real_fields(self, epsilon=f"[{SMALLEST_EPSILON}, inf)")
 
     @abstractmethod
     def phase_ends(self) -> Iterator[int]:
@@ -115,7 +118,13 @@ class PhasePolicy(Policy):
 
     def live(self, contributions: int, grid_bits: int) -> Self:
         """Return the policy with the budget of one reward among so many of one person."""
-        return replace(self, epsilon=per_reward_budget(Budget(self.epsilon), contributions).epsilon)
+        one_reward = per_reward_budget(Budget(self.epsilon), contributions).epsilon
+        if one_reward < SMALLEST_EPSILON:
+            raise InvalidInput(
+                f"Expected contributions={contributions} to leave every reward at least {SMALLEST_EPSILON:g} of "
+                f"epsilon={self.epsilon:g}."
+            )
+        return replace(self, epsilon=one_reward)
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         """Yield the phases of one arm."""
@@ -133,7 +142,16 @@ def phases_until(ends: Iterator[int], horizon: int, scale: float) -> Phases:
 
 def geometric_ends(first: int, growth: float) -> Iterator[int]:
     """Yield counts from `first` on, each at least `growth` times the one before: n + ⌈(growth - 1) n⌉."""
+    exact = Fraction(str(growth))  # what was written: 10 times 1.1 is 11
     n = first
     while True:
         yield n
-        n += math.ceil((growth - 1) * n)
+        n = math.ceil(exact * n)
+
+
+def doubling_epochs() -> Iterator[int]:
+    """Yield 1, 3, 7, 15, ...: the ends of epochs of 1, 2, 4, 8, ... plays."""
+    n = 1
+    while True:
+        yield n
+        n = 2 * n + 1

@@ -18,7 +18,9 @@ from typing import Any
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
+from dpbandits.simulation.cache import classes_in
 from dpbandits.simulation.runner import CHECKPOINTS, summarise
+from dpbandits.simulation.stamp import stamp
 from dpbandits.simulation.summary import RegretSummary
 
 _SECONDS_BETWEEN_SAVES = 5.0
@@ -57,7 +59,8 @@ class Parts:
     ) -> RegretSummary:
         """Return the regret of a policy in so many runs, at about so many points in time."""
         arms = environment.means.tobytes().hex()  # the text of an environment with many arms leaves them out
-        path = self._path(f"{policy!r} {environment!r} {arms} {horizon} {runs} {seed} {points}", ".npz")
+        kernels = _stamped(classes_in(policy.configure(environment.arms, horizon).params))  # of a user's own file, too
+        path = self._path(f"{policy!r} {kernels} {environment!r} {arms} {horizon} {runs} {seed} {points}", ".npz")
         if path.name not in self._summaries:
             begun = _loaded(path)
             done = 0 if begun is None else begun.runs
@@ -135,6 +138,11 @@ def _remove_unfinished(folder: Path) -> None:
 
 def _checksum(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+@cache
+def _stamped(classes: tuple[type, ...]) -> str:
+    return stamp(*classes)
 
 
 @cache

@@ -66,8 +66,8 @@ def bernoulli_kl_inverse(x: float, level: float) -> float:
     # points: Pinsker's inequality, and kl(x, y) >= x ln x + (1-x) ln((1-x)/(1-y)).
     y = min(x + math.sqrt(0.5 * level), 1.0 - (1.0 - x) * math.exp((x * math.log(x) - level) / (1.0 - x)))
     for _ in range(50):
-        if y >= 1.0:  # the answer is closer to 1 than floats can tell
-            return 1.0
+        if y <= x or y >= 1.0:  # the answer is closer to x, or to 1, than floats can tell
+            return min(y, 1.0)
         step = (bernoulli_kl(x, y) - level) * y * (1.0 - y) / (y - x)
         if not step > 1e-15 * y:
             break
@@ -88,7 +88,7 @@ def private_divergence_inverse(x: float, level: float, epsilon: float) -> float:
         return bernoulli_kl_inverse(x, level)
     if level <= 0.0 or x >= 1.0:
         return min(x, 1.0)
-    last_exact = x / (x + (1.0 - x) * math.exp(-epsilon))
+    last_exact = x / (x + (1.0 - x) * math.exp(-epsilon)) if x > 0.0 else 0.0
     if level <= bernoulli_kl(x, last_exact):
         return bernoulli_kl_inverse(x, level)
     return min(math.expm1(-level - epsilon * x) / math.expm1(-epsilon), 1.0)
