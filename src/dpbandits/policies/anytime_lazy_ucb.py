@@ -54,13 +54,16 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
     crossing = math.inf
     n = state.sizes[arm]
     for other in range(len(state.means)):
-        if state.sizes[other] < n:
+        if other != arm and state.sizes[other] <= n:
             a = math.sqrt(3.0 / state.sizes[other]) - math.sqrt(3.0 / n)
             b = 3.0 / params.epsilon * (1.0 / state.sizes[other] - 1.0 / n)
             # So much more than the rounding of an index that no tie is decided by it.
-            tie = 1e-9 * (abs(state.means[arm]) + abs(state.means[other]) + 1.0 + b)
+            tie = 1e-9 * (abs(state.means[arm]) + abs(state.means[other]) + 1.0 + 3.0 / params.epsilon)
             lead = max(state.means[arm] - state.means[other] - tie, 0.0)
-            crossing = min(crossing, 2.0 * lead / (a + math.sqrt(a * a + 4.0 * b * lead)))
+            if lead == 0.0:
+                return 1
+            if b > 0.0:
+                crossing = min(crossing, 2.0 * lead / (a + math.sqrt(a * a + 4.0 * b * lead)))
     if crossing == math.inf:
         return plays
     safe = math.exp(min(crossing * crossing, 42.0)) * (1.0 - 1e-9)  # e^42 < 2^62, more than any horizon
