@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Complex = NDArray[np.complex128]
+Floats = NDArray[np.float64]
 LogMGF = Callable[[Complex], Complex]
 
 
@@ -94,3 +95,60 @@ def first_release_naive(epsilon: float, p: float, up_to: int) -> int:
     """W_1 of Lemma B.1 with exponent p, from one long cumulative sum."""
     i = np.arange(1, up_to + 1, dtype=np.longdouble)
     return int(np.argmax(np.cumsum(i**-p) * epsilon >= i**-p)) + 1
+
+
+# ---- divergences, by search
+
+
+def bernoulli_divergence(x: float, y: float) -> float:
+    """kl(x, y) of Bernoulli distributions."""
+    heads = (x * math.log(x / y) if y > 0 else math.inf) if x > 0 else 0.0
+    tails = ((1 - x) * math.log((1 - x) / (1 - y)) if y < 1 else math.inf) if x < 1 else 0.0
+    return heads + tails
+
+
+def private_divergence_by_search(x: float, y: float, epsilon: float, thirds: int = 60) -> float:
+    """inf_z { ε |z - x| + kl(z, y) }: convex in z, which is between x and y and searched there by thirds."""
+
+    def cost(z: float) -> float:
+        return epsilon * abs(z - x) + bernoulli_divergence(z, y)
+
+    low, high = min(x, y), max(x, y)
+    for _ in range(thirds):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if cost(left) <= cost(right) else (left, high)
+    return min(cost(low), cost(high), cost(x), cost(y))
+
+
+def largest_mean(divergence: Callable[[float], float], start: float, level: float) -> float:
+    """The largest y in [start, 1] with divergence(y) <= level, for one that increases from `start` on: by bisection."""
+    low, high = start, 1.0
+    if divergence(high) <= level:
+        return high
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if divergence(middle) <= level else (low, middle)
+    return low
+
+
+def phase_cost(epsilon: float, sizes: Floats, values: Floats, z: float, thirds: int = 60) -> float:
+    """Σ_k b_k inf_{0<=w<=1} { ε |w - x_k| + kl(w, z) } of phases with b_k plays and released sums b_k x_k.
+
+    Convex in w, which is searched by thirds, for all phases at once.
+    """
+    x = values / sizes
+
+    def inner(w: Floats) -> Floats:
+        rest = 1 - w
+        with np.errstate(divide="ignore", invalid="ignore"):
+            heads = np.where(w > 0, w * np.log(w / z), 0.0)
+            tails = np.where(rest > 0, rest * np.log(rest / (1 - z)), 0.0)
+        return np.asarray(epsilon * np.abs(w - x) + heads + tails)
+
+    low, high = np.zeros_like(x), np.ones_like(x)
+    for _ in range(thirds):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        is_left = inner(left) <= inner(right)
+        low, high = np.where(is_left, low, left), np.where(is_left, right, high)
+    corner = np.clip(x, 0, 1)  # where the absolute value has its kink, or the end next to it
+    return float(sizes @ np.minimum(inner((low + high) / 2), inner(corner)))

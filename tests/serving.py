@@ -20,6 +20,14 @@ SERVABLE: list[Policy] = [
     dpb.DPUCBInt(epsilon=9.0, delta=1e-6, accounting="corollary", series="constant", v=1.3),
     ExploreThenCommit(epsilon=0.5, plays=20),
     Phases(epsilon=0.7),
+    dpb.DPIMED(epsilon=0.7),
+    dpb.DPIMED(epsilon=1.5, index="noise-aware", first_phase=6),
+    dpb.DPKLUCB(epsilon=0.7, first_phase=3),
+    dpb.DPKLUCB(epsilon=1.5, index="noise-aware", growth=1.2),
+    dpb.AdaPUCB(epsilon=0.7),
+    dpb.AdaPKLUCB(epsilon=7.0, alpha=0.5),
+    dpb.BlockUCB(epsilon=0.7, confidence=1.0),
+    dpb.AnytimeLazyUCB(epsilon=0.7),
 ]
 
 

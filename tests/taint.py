@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.optimize import linprog
 
-from dpbandits.mechanisms import CARRIED, LAPLACE, SeededNoise, release, reserve
+from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
 
 Form = dict[tuple[str, int], Fraction]
@@ -36,7 +36,8 @@ class Secret:
 
     def __add__(self, other: Any) -> "Secret":
         value, form = _parts(other)
-        return Secret(self._value + value, {k: self._form.get(k, ZERO) + form.get(k, ZERO) for k in self._form | form})
+        longer, shorter = (self._form, form) if len(self._form) >= len(form) else (form, self._form)
+        return Secret(self._value + value, longer | {k: longer.get(k, ZERO) + c for k, c in shorter.items()})
 
     __radd__ = __add__
 
@@ -80,16 +81,33 @@ def secret_reward(number: int, value: float) -> Secret:
 
 
 class TaintNoise:
-    """A noise source that opens secrets in `release`, adds real noise, and remembers the form of every release."""
+    """A noise source that opens secrets in `release`, adds real noise, and remembers the form of every release.
+
+    A randomised response counts as a release with one noise, of scale 1/epsilon: its loss is the same.
+    """
 
     def __init__(self, seed: int) -> None:
         self.seeded = SeededNoise(seed)
         self.scales: list[float] = []
+        self.mechanisms: list[int] = []  # of every noise, like its scale
         self.releases: list[Form] = []
 
-    def fresh(self, scale: float) -> Secret:
+    def fresh(self, scale: float, mechanism: int = LAPLACE) -> Secret:
+        return Secret(reserve(self.seeded, scale, mechanism), self._drawn(scale, mechanism))
+
+    def respond(self, secret: Any, scale: float) -> float:
+        """Release one random bit of one whole reward; nothing is known of the response of anything else."""
+        value, form = _parts(secret)
+        kinds = [kind for (kind, _), factor in form.items() if factor == 1]
+        if kinds != ["reward"] or len(form) != 1:
+            raise Leak("a response of something that is not one whole reward: its loss cannot be told")
+        self.releases.append({**form, **self._drawn(scale, RESPONSE)})
+        return release(self.seeded, value, scale, RESPONSE)
+
+    def _drawn(self, scale: float, mechanism: int) -> Form:
         self.scales.append(scale)
-        return Secret(reserve(self.seeded, scale), {("noise", len(self.scales) - 1): Fraction(1)})
+        self.mechanisms.append(mechanism)
+        return {("noise", len(self.scales) - 1): Fraction(1)}
 
     def open(self, secret: Any) -> float:
         value, form = _parts(secret)
@@ -98,12 +116,23 @@ class TaintNoise:
 
     def losses(self) -> dict[int, float]:
         """Return, for every reward, the loss of changing it by 1: the cheapest shift of the noises that hides it."""
+        if GAUSSIAN in self.mechanisms:
+            raise Leak("Gaussian noise has no pure loss")
         drawn_alone = all(sum(kind == "noise" for kind, _ in form) == 1 for form in self.releases)
         return self._direct_losses() if drawn_alone else self._least_losses()
 
+    def rhos(self) -> dict[int, float]:
+        """Return the zCDP of every reward: Σ (shift / σ)² / 2 over its releases, Gaussian ones with a noise each."""
+        assert set(self.mechanisms) == {GAUSSIAN}
+        return {number: float(sum(shift**2 for shift in shifts)) / 2 for number, shifts in self._shifts().items()}
+
     def _direct_losses(self) -> dict[int, float]:
         """One noise in each release: it must make up for the change by itself."""
-        losses: defaultdict[int, Fraction] = defaultdict(Fraction)
+        return {number: float(sum(shifts)) for number, shifts in self._shifts().items()}
+
+    def _shifts(self) -> dict[int, list[Fraction]]:
+        """Return how far the noise of each release must move to hide a reward, in its own scale, reward by reward."""
+        shifts: defaultdict[int, list[Fraction]] = defaultdict(list)
         seen = set()
         for form in self.releases:
             ((noise, factor),) = ((number, factor) for (kind, number), factor in form.items() if kind == "noise")
@@ -111,11 +140,19 @@ class TaintNoise:
             seen.add(noise)
             for (kind, number), coefficient in form.items():
                 if kind == "reward":
-                    losses[number] += abs(coefficient / factor) / Fraction(self.scales[noise])
-        return {number: float(loss) for number, loss in losses.items()}
+                    shifts[number].append(abs(coefficient / factor) / Fraction(self.scales[noise]))
+        return shifts
+
+    def releases_once(self) -> bool:
+        """Tell whether every released reward is in one release alone, as it is."""
+        found = [
+            (number, factor) for form in self.releases for (kind, number), factor in form.items() if kind == "reward"
+        ]
+        return len(found) == len({number for number, _ in found}) and all(factor == 1 for _, factor in found)
 
     def _least_losses(self) -> dict[int, float]:
         """Noises in several releases: the smallest Σ |shift| / scale under which none changes, a linear program."""
+        assert set(self.mechanisms) == {LAPLACE}
         noises = len(self.scales)
         matrix = np.zeros((len(self.releases), noises))
         rewards: defaultdict[int, dict[int, float]] = defaultdict(dict)
@@ -139,8 +176,9 @@ class TaintNoise:
 
 @release.register(TaintNoise)
 def _release(noise: TaintNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    assert mechanism == LAPLACE
-    return noise.open(secret if scale == CARRIED else noise.fresh(scale) + secret)
+    if mechanism == RESPONSE:
+        return noise.respond(secret, scale)
+    return noise.open(secret if scale == CARRIED else noise.fresh(scale, mechanism) + secret)
 
 
 @reserve.register(TaintNoise)

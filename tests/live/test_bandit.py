@@ -35,7 +35,7 @@ from dpbandits.mechanisms import (
     reserve,
     uniform,
 )
-from dpbandits.policies import Block
+from dpbandits.policies import Block, Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, Ledger, compose, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
@@ -351,8 +351,12 @@ def test_single_blocks_cost_the_worst_of_them() -> None:
 # ---- moving
 
 
-def test_a_bandit_moves_as_text_in_the_middle_of_everything() -> None:
-    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400)
+@pytest.mark.parametrize(
+    "policy",
+    [dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), dpb.DPIMED(epsilon=9.0, index="noise-aware", growth=1.2)],
+    ids=lambda policy: policy.name,
+)
+def test_a_bandit_moves_as_text_in_the_middle_of_everything(policy: Policy) -> None:
     options: dict[str, Any] = {"reward_bounds": (0, 10), "contributions": 2}
 
     def rewards(n: int) -> float:

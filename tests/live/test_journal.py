@@ -20,6 +20,7 @@ import dpbandits as dpb
 import working
 from dpbandits.live.journal import Journal
 from dpbandits.mechanisms import RecordingNoise
+from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from serving import WAYS, SharedNoise
 
@@ -42,10 +43,18 @@ def mark_of(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_bandit_resumes_exactly(tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize(
+    "policy",
+    [
+        dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=1000),
+        dpb.DPIMED(epsilon=3.0, index="noise-aware", growth=1.2),
+        dpb.AnytimeLazyUCB(epsilon=3.0),
+    ],
+    ids=lambda policy: policy.name,
+)
+def test_a_bandit_resumes_exactly(tmp_path: Path, policy: Policy, way: str) -> None:
     """The state, the ledger and the open assignments are the same, and nothing is drawn."""
     path = tmp_path / "journal"
-    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=1000)
     bandit = dpb.Bandit(policy, 3, journal=path)
     for _ in range(3):
         bandit.assign(unit="somebody")

@@ -5,7 +5,7 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
@@ -18,20 +18,26 @@ import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
+from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import POLICIES, Policy, hold, select, update
-from dpbandits.privacy import Ledger, compose
+from dpbandits.policies.evident import INDICES
+from dpbandits.policies.phases import PhasePolicy
+from dpbandits.privacy import Ledger, compose, rho_of, zcdp_epsilon
 from dpbandits.simulation.job import Job
 from playing import CUTS, Game
 from taint import Leak, Secret, TaintNoise, secret_reward
 
 DELTA = 1e-6
 HORIZON = 260
-BEYOND = HORIZON + 40  # somebody plays on
+LONGEST = 4700  # DP-SE releases nothing before some 1500 plays of every arm
 ARMS = 3
 
 SETTINGS: list[Policy] = [
     dpb.UCB(),
+    dpb.KLUCB(),
+    dpb.IMED(),
+    dpb.ThompsonSampling(),
     dpb.PrivateUCB(epsilon=0.7),
     dpb.PrivateUCB(epsilon=0.7, relaxation="none", split_over_arms=False),
     dpb.DPUCB(epsilon=0.7),
@@ -47,8 +53,46 @@ SETTINGS: list[Policy] = [
     dpb.DPUCBInt(epsilon=3.0, delta=DELTA, horizon=HORIZON, grid_bits=2),
     dpb.HybridDMAB(epsilon=0.7),
     dpb.HybridDMAB(epsilon=7000.0, variant="published", balance=0.9),
+    dpb.DPIMED(epsilon=0.7),
+    dpb.DPIMED(epsilon=7.0, growth=1.2, first_phase=4, caution=0.5),
+    dpb.DPIMED(epsilon=0.7, index="noise-aware", first_phase=5),
+    dpb.DPIMED(epsilon=3.0, index="noise-aware", growth=1.1, caution=-2.0),
+    dpb.DPIMED(epsilon=0.1, index="noise-aware", growth=2.0, first_phase=2),
+    dpb.DPKLUCB(epsilon=0.7),
+    dpb.DPKLUCB(epsilon=7.0, growth=1.2, first_phase=4),
+    dpb.DPKLUCB(epsilon=0.7, index="noise-aware", first_phase=4),
+    dpb.DPKLUCB(epsilon=7.0, index="noise-aware", growth=1.1),
+    dpb.AdaPUCB(epsilon=0.7),
+    dpb.AdaPUCB(epsilon=7.0, alpha=0.5),
+    dpb.AdaPKLUCB(epsilon=0.7),
+    dpb.AdaPKLUCB(epsilon=7.0, alpha=0.5),
+    dpb.LazyDPTS(epsilon=0.7),
+    dpb.AnytimeLazyUCB(epsilon=0.7),
+    dpb.AnytimeLazyUCB(epsilon=70.0),
+    dpb.DPSE(epsilon=0.7),
+    dpb.BlockUCB(epsilon=0.7),
+    dpb.BlockUCB(epsilon=7.0, confidence=0.5, growth=1.2, first_phase=3),
+    dpb.AdaCUCB(epsilon=0.7, delta=DELTA),
+    dpb.AdaCUCB(epsilon=20.0, delta=DELTA, beta=0.5),
+    dpb.LDPUCBBernoulli(epsilon=0.7),
+    dpb.LDPUCBLaplace(epsilon=7.0),
 ]
 PRIVATE = [policy for policy in SETTINGS if policy.guarantee(HORIZON) is not None]
+NOT_PRIVATE = [policy for policy in SETTINGS if policy not in PRIVATE]
+# Every reward is in one release, so these lose exactly what they say.
+ONE_RELEASE = [
+    policy for policy in PRIVATE if isinstance(policy, PhasePolicy | dpb.DPSE | dpb.LDPUCBBernoulli | dpb.LDPUCBLaplace)
+]
+
+
+def horizon_of(policy: Policy) -> int:
+    """Return how long a policy is played: until it has released something several times."""
+    return LONGEST if isinstance(policy, dpb.DPSE) else HORIZON
+
+
+def beyond(policy: Policy) -> int:
+    """Return a later time: somebody plays on."""
+    return horizon_of(policy) + 40
 
 
 def shown(policy: Policy) -> str:
@@ -57,11 +101,12 @@ def shown(policy: Policy) -> str:
 
 every_policy = pytest.mark.parametrize("policy", SETTINGS, ids=shown)
 every_private_policy = pytest.mark.parametrize("policy", PRIVATE, ids=shown)
+every_other_policy = pytest.mark.parametrize("policy", NOT_PRIVATE, ids=shown)
 
 
 def bits(seed: int) -> Callable[[int, int], float]:
     """Return rewards that depend on time and arm alone."""
-    table = np.random.default_rng(seed).random((BEYOND + 1, ARMS)) < [0.3, 0.7, 0.5]
+    table = np.random.default_rng(seed).random((LONGEST + 41, ARMS)) < [0.3, 0.7, 0.5]
     return lambda t, arm: float(table[t, arm])
 
 
@@ -76,12 +121,16 @@ def test_every_policy_is_here() -> None:
 @every_private_policy
 @pytest.mark.parametrize("cut", CUTS)
 def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, cut: str) -> None:
-    guarantee = policy.guarantee(HORIZON)
+    guarantee = policy.guarantee(horizon_of(policy))
     assert guarantee is not None
-    noise = TaintNoise(3)
-    rewards = bits(4)
-    game = Game(policy, ARMS, HORIZON, noise, object)
-    game.play(lambda t, arm: secret_reward(t, rewards(t, arm)), BEYOND, cut, seed=5)
+    noise = tainted(policy, beyond(policy), cut)
+    if isinstance(policy, dpb.AdaCUCB):  # Gaussian noise: every reward is in one release, of this much zCDP
+        assert noise.releases_once()
+        rho = max(noise.rhos().values())
+        assert rho <= policy.rho * (1 + 1e-9)
+        assert zcdp_epsilon(rho, policy.delta) <= guarantee.epsilon <= policy.epsilon
+        assert (guarantee.delta, guarantee.certified) == (policy.delta, True)
+        return
     worst = max(noise.losses().values())
     if guarantee.delta == 0:
         assert worst <= guarantee.epsilon * (1 + 1e-9)
@@ -89,6 +138,36 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
         (schedule,) = policy.schedule(ARMS, HORIZON)
         assert worst <= math.fsum(event.epsilon for event in schedule) * (1 + 1e-9)  # type: ignore[union-attr]
     assert guarantee.certified
+
+
+def tainted(policy: Policy, until: int, cut: str) -> TaintNoise:
+    """Play with rewards that refuse to be read, and return the noise source that has the account."""
+    noise, rewards = TaintNoise(3), bits(4)
+    game = Game(policy, ARMS, horizon_of(policy), noise, object)
+    game.play(lambda t, arm: secret_reward(t, rewards(t, arm)), until, cut, seed=5)
+    return noise
+
+
+@pytest.mark.parametrize("policy", ONE_RELEASE, ids=shown)
+def test_a_policy_of_one_release_loses_exactly_epsilon(policy: Policy) -> None:
+    """A reward is in one release or in none, and what it loses there is the guarantee: nothing is left over."""
+    noise = tainted(policy, horizon_of(policy), "blocks")
+    assert noise.releases_once()
+    guarantee = policy.guarantee()
+    assert guarantee is not None
+    assert {pytest.approx(loss, rel=1e-12) == guarantee.epsilon for loss in noise.losses().values()} == {True}
+    assert guarantee.epsilon == policy.epsilon  # type: ignore[attr-defined]
+
+
+def test_adac_ucb_spends_its_budget() -> None:
+    """ρ is the largest whose (ε, δ) is within the budget: a thousandth more is outside."""
+    for epsilon in (1e-6, 0.01, 0.7, 20.0, 1000.0):
+        for delta in (1e-12, 1e-6, 0.1):
+            policy = dpb.AdaCUCB(epsilon=epsilon, delta=delta)
+            assert policy.guarantee().within(dpb.Budget(epsilon, delta))
+            assert zcdp_epsilon(policy.rho * 1.001, delta) > epsilon
+            (schedule,) = policy.schedule(ARMS, HORIZON)
+            assert all(rho_of(event) == pytest.approx(policy.rho, rel=1e-9) for event in schedule)
 
 
 @pytest.mark.parametrize("policy", [p for p in SETTINGS if isinstance(p, dpb.DPUCBInt)], ids=shown)
@@ -104,9 +183,10 @@ def test_dp_ucb_int_guarantees_what_its_schedule_costs(policy: dpb.DPUCBInt) -> 
     assert composed.within(budget)
 
 
+@every_other_policy
 @pytest.mark.parametrize("cut", CUTS)
-def test_the_taint_check_finds_that_ucb_is_not_private(cut: str) -> None:
-    game = Game(dpb.UCB(), ARMS, HORIZON, TaintNoise(3), object)
+def test_the_taint_check_finds_who_is_not_private(policy: Policy, cut: str) -> None:
+    game = Game(policy, ARMS, HORIZON, TaintNoise(3), object)
     with pytest.raises(Leak):
         game.play(lambda t, arm: secret_reward(t, 1.0), HORIZON, cut)
 
@@ -147,35 +227,52 @@ def test_dp_ucb_int_loses_exactly_the_sum_of_its_schedule() -> None:
 
 @every_policy
 def test_ledger_rows_are_a_beginning_of_the_schedule(policy: Policy) -> None:
+    horizon = horizon_of(policy)
     noise = RecordingNoise(SeededNoise(3), Ledger())
-    Game(policy, ARMS, HORIZON, noise).play(bits(4), HORIZON, "cut blocks", seed=6)
-    by_arm: defaultdict[int, list[float]] = defaultdict(list)
+    Game(policy, ARMS, horizon, noise).play(bits(4), horizon, "cut blocks", seed=6)
+    by_arm: defaultdict[int, list[Drawn]] = defaultdict(list)
     for row in noise.ledger:
-        if "scale" in row.content:  # a carried release draws nothing
-            by_arm[row.content["arm"]].append(row.content["scale"] / row.content["sensitivity"])
+        if row.content["mechanism"] != "carried noise":  # that draws nothing
+            by_arm[row.content["arm"]].append(drawn_by(row.content))
     assert bool(by_arm) == (policy in PRIVATE)
     for drawn in by_arm.values():
-        assert is_interleaving(drawn, [scales(stream, len(drawn)) for stream in policy.schedule(ARMS, HORIZON)])
-    # The check has power: one scale that is off is found.
+        assert is_interleaving(drawn, [beginning(stream, len(drawn)) for stream in policy.schedule(ARMS, horizon)])
+    # The check has power: one scale that is off is found, and so is another mechanism.
     if by_arm:
         drawn = by_arm[0]
-        drawn[len(drawn) // 2] *= 1.0001
-        assert not is_interleaving(drawn, [scales(stream, len(drawn)) for stream in policy.schedule(ARMS, HORIZON)])
+        middle = len(drawn) // 2
+        name, size = drawn[middle]
+        for wrong in ((name, size * 1.0001), ("another mechanism", size)):
+            drawn[middle] = wrong
+            assert not is_interleaving(
+                drawn, [beginning(stream, len(drawn)) for stream in policy.schedule(ARMS, horizon)]
+            )
 
 
-def scales(stream: Iterator[Any], most: int) -> list[float]:
-    return [event.scale / event.sensitivity for event in islice(stream, most)]
+Drawn = tuple[str, float]  # a mechanism, and the size of its noise for what one reward changes by 1
 
 
-def is_interleaving(drawn: list[float], streams: list[list[float]]) -> bool:
+def drawn_by(row: dict[str, Any]) -> Drawn:
+    """Return what a ledger row, or an event as one, says of the noise; on a grid or not is the noise source's."""
+    mechanism = row["mechanism"].removeprefix("discrete ")
+    if mechanism == "randomised response":
+        return mechanism, 1 / row["epsilon"]
+    return mechanism, row["sigma" if mechanism == "gaussian" else "scale"] / row["sensitivity"]
+
+
+def beginning(stream: Iterator[Any], most: int) -> list[Drawn]:
+    return [drawn_by({"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}) for event in islice(stream, most)]
+
+
+def is_interleaving(drawn: list[Drawn], streams: list[list[Drawn]]) -> bool:
     """Tell whether `drawn` mixes beginnings of the streams, each in its own order."""
     reachable = {(0,) * len(streams)}
-    for scale in drawn:
+    for noise in drawn:
         reachable = {
             (*at[:i], at[i] + 1, *at[i + 1 :])
             for at in reachable
             for i, stream in enumerate(streams)
-            if at[i] < len(stream) and stream[at[i]] == scale
+            if at[i] < len(stream) and stream[at[i]] == noise
         }
     return bool(reachable)
 
@@ -203,14 +300,15 @@ def test_the_taint_runs_reach_every_line_of_every_kernel() -> None:
     try:
         for policy in PRIVATE:
             for cut in CUTS:
-                game = Game(policy, ARMS, HORIZON, TaintNoise(3), object)
-                game.play(secrets, BEYOND, cut, seed=5)
+                game = Game(policy, ARMS, horizon_of(policy), TaintNoise(3), object)
+                game.play(secrets, beyond(policy), cut, seed=5)
     finally:
         sys.settrace(before)
-    of_ucb = {select.dispatch(dpb.policies.ucb.Params), update.dispatch(dpb.policies.ucb.Params)}
+    not_private = [type(policy.configure(ARMS, HORIZON).params) for policy in NOT_PRIVATE]
+    leaking = {generic.dispatch(params).__code__ for params in not_private for generic in (select, update)}
     missed = sorted(
         f"{code.co_filename.split('/')[-1]}:{line}"
-        for code in kernels - {function.__code__ for function in of_ucb}
+        for code in kernels - leaking
         for _, _, line in code.co_lines()
         if line is not None and line > code.co_firstlineno and (code, line) not in seen
         if line not in decorator_lines(code)
@@ -239,14 +337,14 @@ def decorator_lines(code: CodeType) -> range:
 def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool) -> None:
     from dpbandits.simulation import loop
 
-    environment = dpb.Bernoulli([0.31, 0.7, 0.52])
-    every_step = np.arange(1, HORIZON + 1)
-    job = Job(policy, environment, HORIZON, every_step, blocks=blocks)
-    compiled = np.empty((3, HORIZON))
+    environment, horizon = dpb.Bernoulli([0.31, 0.7, 0.52]), horizon_of(policy)
+    every_step = np.arange(1, horizon + 1)
+    job = Job(policy, environment, horizon, every_step, blocks=blocks)
+    compiled = np.empty((3, horizon))
     job.play(np.random.SeedSequence(8), compiled)
-    game = Game(policy, ARMS, HORIZON, SeededNoise(np.random.SeedSequence(8)))
+    game = Game(policy, ARMS, horizon, SeededNoise(np.random.SeedSequence(8)))
     for row in compiled:
-        plain, switches = np.empty(HORIZON), np.zeros(1, dtype=np.int64)
+        plain, switches = np.empty(horizon), np.zeros(1, dtype=np.int64)
         loop.clear(game.state)
         longest = 2**62 if blocks else 1
         setup: tuple[Any, Any, Any, Any, Any] = (
@@ -256,7 +354,7 @@ def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool
             environment.gaps,
             game.noise,
         )
-        loop.play(*setup, HORIZON, longest, every_step, plain, switches, np.zeros(1))
+        loop.play(*setup, horizon, longest, every_step, plain, switches, np.zeros(1))
         assert plain.tolist() == row.tolist()
         assert switches[0] == np.count_nonzero(np.diff(np.diff(plain, prepend=0.0).round(6)))
 
@@ -264,12 +362,13 @@ def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool
 @every_policy
 def test_hold_is_a_promise(policy: Policy) -> None:
     """Within a block `select` says the same at every step, though nobody asks it there."""
-    game = Game(policy, ARMS, HORIZON, SeededNoise(2))
+    horizon = horizon_of(policy)
+    game = Game(policy, ARMS, horizon, SeededNoise(2))
     rewards = bits(1)
-    while game.t <= HORIZON:
+    while game.t <= horizon:
         t = game.t
         arm = int(select(game.params, game.state, t))
-        plays = min(int(hold(game.params, game.state, arm, t)), HORIZON - t + 1)
+        plays = min(int(hold(game.params, game.state, arm, t)), horizon - t + 1)
         assert plays >= 1
         assert {int(select(game.params, game.state, later)) for later in range(t, t + plays)} == {arm}
         game.t += plays
@@ -280,11 +379,14 @@ def test_hold_is_a_promise(policy: Policy) -> None:
 @every_policy
 def test_blocks_and_steps_have_the_same_distribution(policy: Policy) -> None:
     """Kolmogorov-Smirnov on 4000 runs each, false-alarm rate 1e-4; bit for bit where every block is a single play."""
-    environment = dpb.Bernoulli([0.3, 0.8, 0.5])
-    has_blocks = isinstance(policy, dpb.DPUCBInt)
+    environment, horizon = dpb.Bernoulli([0.3, 0.8, 0.5]), horizon_of(policy)
+    has_blocks = isinstance(policy, dpb.DPUCBInt | PhasePolicy | dpb.DPSE | dpb.AdaCUCB)
+    has_blocks &= not isinstance(policy, dpb.LazyDPTS)  # which draws a new choice at every step
+    game = Game(policy, ARMS, horizon, SeededNoise(2)).play(bits(1), horizon, "blocks")
+    assert has_blocks == (max(plays for _, _, plays in game.blocks) > 1)
     played = {}
     for blocks in (True, False):
-        job = Job(policy, environment, HORIZON, np.array([50, HORIZON]), blocks=blocks)
+        job = Job(policy, environment, horizon, np.array([50, horizon]), blocks=blocks)
         played[blocks] = np.empty((4000 if has_blocks else 50, 2))
         job.play(np.random.SeedSequence(2 if has_blocks and blocks else 1), played[blocks])
     if has_blocks:
@@ -310,31 +412,32 @@ def test_the_test_of_distributions_has_power() -> None:
 
 @every_policy
 def test_a_state_survives_json_in_the_middle_of_a_run(policy: Policy) -> None:
-    rewards = bits(7)
-    whole = Game(policy, ARMS, HORIZON, SeededNoise(5)).play(rewards, HORIZON, "blocks")
-    half = Game(policy, ARMS, HORIZON, SeededNoise(5)).play(
+    rewards, horizon = bits(7), horizon_of(policy)
+    whole = Game(policy, ARMS, horizon, SeededNoise(5)).play(rewards, horizon, "blocks")
+    half = Game(policy, ARMS, horizon, SeededNoise(5)).play(
         rewards, whole.blocks[len(whole.blocks) // 2][0] - 1, "blocks"
     )
     text = json.dumps(to_plain(half.state), allow_nan=False)
-    resumed = Game(policy, ARMS, HORIZON, half.noise)  # the generator goes on where it was
+    resumed = Game(policy, ARMS, horizon, half.noise)  # the generator goes on where it was
     restore(resumed.state, json.loads(text))
     resumed.t = half.t
-    resumed.play(rewards, HORIZON, "blocks")
+    resumed.play(rewards, horizon, "blocks")
     assert half.actions + resumed.actions == whole.actions
     assert to_plain(resumed.state) == to_plain(whole.state)
-    other = Game(policy, ARMS + 1, HORIZON, SeededNoise(5))
+    other = Game(policy, ARMS + 1, horizon, SeededNoise(5))
     before = to_plain(other.state)
     with pytest.raises(dpb.InvalidInput, match="Expected"):
         restore(other.state, json.loads(text))
     assert to_plain(other.state) == before
 
 
-@every_policy
+# All indices of this one are 1 for so long that the order of the arms decides.
+@pytest.mark.parametrize("policy", [p for p in SETTINGS if p != dpb.AdaPKLUCB(epsilon=0.7)], ids=shown)
 def test_arms_are_treated_alike(policy: Policy) -> None:
     """The same arms in another order give the same distribution of regret (ties apart): KS at 1e-4 on 3000 runs."""
     samples = []
     for means, seed in (([0.25, 0.75, 0.5], 3), ([0.75, 0.5, 0.25], 4)):
-        job = Job(policy, dpb.Bernoulli(means), HORIZON, np.array([HORIZON]))
+        job = Job(policy, dpb.Bernoulli(means), horizon_of(policy), np.array([horizon_of(policy)]))
         regrets = np.empty((3000, 1))
         job.play(np.random.SeedSequence(seed), regrets)
         samples.append(regrets[:, 0])
@@ -351,6 +454,27 @@ def test_bad_input_is_refused_with_its_range(policy: Policy) -> None:
             policy.configure(arms, horizon)  # type: ignore[arg-type]
     with pytest.raises((FrozenInstanceError, TypeError)):
         policy.epsilon = 5.0  # type: ignore[attr-defined]
+
+
+BUDGETS = [1e-6, 40.0, 800.0, 1e12]
+EXTREMES: list[Policy] = [
+    *(dpb.DPIMED(epsilon=epsilon, index=index, first_phase=3) for epsilon in BUDGETS for index in INDICES),
+    *(dpb.DPKLUCB(epsilon=epsilon, index=index, first_phase=3) for epsilon in BUDGETS for index in INDICES),
+    *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.AdaPUCB, dpb.AdaPKLUCB, dpb.LazyDPTS)),
+    *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.AnytimeLazyUCB, dpb.DPSE, dpb.BlockUCB)),
+    *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.LDPUCBBernoulli, dpb.LDPUCBLaplace)),
+    *(dpb.AdaCUCB(epsilon=epsilon, delta=delta) for epsilon in BUDGETS for delta in (1e-100, 0.99)),
+]
+
+
+@pytest.mark.parametrize("policy", EXTREMES, ids=shown)
+def test_what_a_policy_accepts_it_can_play(policy: Policy) -> None:
+    """The smallest and very large budgets, with rewards that are all the same: no warning, no division by zero."""
+    guarantee = policy.guarantee()
+    assert guarantee is not None
+    assert guarantee.epsilon <= policy.epsilon  # type: ignore[attr-defined]
+    for reward in (0.0, 1.0):
+        Game(policy, ARMS, HORIZON, SeededNoise(1)).play(lambda t, arm, reward=reward: reward, HORIZON)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
