@@ -83,17 +83,20 @@ def secret_reward(number: int, value: float) -> Secret:
 class TaintNoise:
     """A noise source that opens secrets in `release`, adds real noise, and remembers the form of every release.
 
-    A randomised response counts as a release with one noise, of scale 1/epsilon: its loss is the same.
+    A randomised response counts as a release with one noise, of scale 1/epsilon: its loss is the same. A silent source
+    keeps the same account and adds 0, so that equal arms stay equal.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, silent: bool = False) -> None:
         self.seeded = SeededNoise(seed)
+        self.silent = silent
         self.scales: list[float] = []
         self.mechanisms: list[int] = []  # of every noise, like its scale
         self.releases: list[Form] = []
 
     def fresh(self, scale: float, mechanism: int = LAPLACE) -> Secret:
-        return Secret(reserve(self.seeded, scale, mechanism), self._drawn(scale, mechanism))
+        value = 0.0 if self.silent else reserve(self.seeded, scale, mechanism)
+        return Secret(value, self._drawn(scale, mechanism))
 
     def respond(self, secret: Any, scale: float) -> float:
         """Release one random bit of one whole reward; nothing is known of the response of anything else."""
