@@ -175,7 +175,7 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
     )
     status, out, err = run(*words, "--plot", str(figure))
     assert (status, err) == (0, "")
-    assert "5,000 people, arms that succeed with 0.5, 0.7" in out
+    assert "5,000 people, arms that succeed with 0.7, 0.5" in out
     assert out.count("With ε = ") == 3
     assert "Advice: " in out
     assert figure.read_bytes().startswith(b"\x89PNG")

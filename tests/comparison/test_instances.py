@@ -82,6 +82,13 @@ def test_unknown_instances_are_refused(sets: list[str], message: str) -> None:
         cases(sets, [1.0])
 
 
+def test_no_case_comes_twice_and_every_name_once() -> None:
+    assert len(cases(["paper", "paper"], [1.0, 1.0])) == 2
+    assert len(cases(["random:3", "random:3:0"], [1.0])) == 3
+    close = cases(["paper"], [0.1234567, 0.1234568])
+    assert len({case.name for case in close}) == len(close) == 4
+
+
 def test_a_privacy_level_must_be_one() -> None:
     with pytest.raises(dpb.InvalidInput, match=r"Expected epsilon=0 in \[1e-06, inf\)"):
         cases(["paper"], [0])

@@ -25,6 +25,7 @@ def score(policy: str = "it", case: str = "case", **changed: float) -> Score:
     values = {
         **{"arms": 2, "epsilon": 1.0, "horizon": 1000, "runs": 100, "mean": 10.0, "standard_error": 1.0},
         **{"median": 9.0, "percentile_99": 18.0, "worst": 20.0, "lower_bound": 8.0, "linear": 0, "counted": 100},
+        **{"proved": 1.0},
     }
     return Score(policy, case, **{**values, **changed})  # type: ignore[arg-type]
 
@@ -78,6 +79,26 @@ def test_standings_by_hand() -> None:
     assert list(board.to_pandas().columns) == list(Score._fields)
     with pytest.raises(dpb.InvalidInput, match="Expected policy='c' to be one of a, b"):
         board.of("c")
+
+
+def test_only_policies_that_keep_epsilon_compete() -> None:
+    """A policy that proves less than was asked for stands below the others and beats nobody."""
+    board = Leaderboard(
+        (score("a", mean=50.0), score("b", mean=10.0, proved=math.inf), score("c", mean=9.0, proved=2.0))
+    )
+    first, second, third = board.standings()
+    assert [standing.policy for standing in (first, second, third)] == ["a", "c", "b"]
+    assert [standing.privacy for standing in (first, second, third)] == [1.0, 2.0, math.inf]
+    assert first.beaten == 0.0
+    published = {"published": lambda epsilon: dpb.DPUCB(epsilon=epsilon, variant="published")}
+    found = compare({"ucb": CONTENDERS["ucb"], **published}, SOME[:1], horizon=100, runs=2, seed=0)
+    assert [s.proved for s in found.scores] == [math.inf, 1.0]  # twice the 0.5 that was asked for
+
+
+def test_a_contender_is_a_function_of_epsilon() -> None:
+    for wrong in (dpb.UCB(), lambda epsilon: "ucb"):
+        with pytest.raises(dpb.InvalidInput, match="Expected 'it' to be a function of epsilon that returns a policy"):
+            compare({"it": wrong}, SOME, horizon=100, runs=2, seed=0)  # type: ignore[dict-item]
 
 
 def test_worse_means_clearly_worse() -> None:

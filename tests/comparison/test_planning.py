@@ -79,15 +79,51 @@ def test_slow_policies_get_fewer_runs() -> None:
     [
         ({"e01": 0.05, "e05": 0.024, "e10": 0.021}, 0.5),  # 0.4 more than without
         ({"e01": 0.029, "e05": 0.024, "e10": 0.021}, 0.1),
-        ({"e01": 0.5, "e05": 0.4, "e10": 0.3}, 1.0),  # none is below 1%: the mildest
+        ({"e01": 0.3, "e05": 0.2, "e10": 0.25}, 0.5),  # none is below 1%: the cheapest
     ],
 )
 def test_advice_is_the_strictest_level_that_costs_little(worse: dict[str, float], epsilon: float) -> None:
     asked = made(0.02, **worse)
+    assert asked.recommendation is not None
     assert asked.recommendation.epsilon == epsilon
     advice = asked.sentences()[-1]
     assert f"ε = {epsilon:g}" in advice
-    assert ("none of these levels" in advice) == (epsilon == 1.0)
+    assert ("none of these levels" in advice) == (worse["e05"] == 0.2)
+
+
+def test_the_tolerance_is_the_users() -> None:
+    asked = made(0.02, e01=0.05, e05=0.024, e10=0.0201)
+    for tolerance, epsilon in ((0.05, 0.1), (0.01, 0.5), (0.001, 1.0)):
+        found = replace(asked, tolerance=tolerance)
+        assert found.recommendation is not None
+        assert found.recommendation.epsilon == epsilon
+        assert f"below {100 * tolerance:.2f}%" in found.sentences()[-1]
+
+
+def test_nothing_is_advised_where_nothing_is_learnt() -> None:
+    """Without privacy it is too short as well, so privacy costs nothing; that is no reason to run it."""
+    asked = made(0.49, e01=0.5, e05=0.48)
+    assert asked.recommendation is None
+    assert asked.sentences()[-1] == ("Advice: do not run it like this. Plan for more people, fewer arms or a larger ε.")
+
+
+def test_of_equal_means_the_better_tail_is_taken() -> None:
+    asked = made(0.02, e05=0.03)
+    calm = answer("calm", 0.5, 0.0302)._replace(worse_99=0.031)  # 0.2 standard errors behind
+    assert replace(asked, answers=(*asked.answers, calm)).best(0.5) is calm
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (lambda epsilon: dpb.IMED(), "Expected 'it' to keep ε = 0.5, but nothing is proved of it"),
+        (lambda epsilon: dpb.DPUCB(epsilon=epsilon, variant="published"), "to keep ε = 0.5, but ε = 1 is proved of it"),
+        (lambda epsilon: dpb.DPIMED(epsilon=3.0), "to keep ε = 0.5, but ε = 3 is proved of it"),
+    ],
+)
+def test_a_policy_that_does_not_keep_epsilon_is_refused(policy: Contender, message: str) -> None:
+    with pytest.raises(dpb.InvalidInput, match=message):
+        plan({"it": policy}, [0.5, 0.6], horizon=100, epsilons=[0.5], runs=5)
 
 
 def test_sentences_say_the_numbers() -> None:
@@ -98,18 +134,18 @@ def test_sentences_say_the_numbers() -> None:
     )
     assert advice == (
         "Advice: ε = 0.5 and the policy 'a'. Privacy then costs about 4 people, 0.40% of all; it is the strictest of "
-        "these levels below 1%."
+        "these levels below 1.00%."
     )
     hopeless, _ = made(0.02, e05=0.45).sentences()
-    assert hopeless.endswith("hardly fewer than by drawing lots (50%), so this experiment is too short.")
-    assert "no fewer than by drawing lots (50%)" in made(0.02, e05=0.7).sentences()[0]
+    assert hopeless.endswith("hardly fewer than by drawing lots (50.00%), so this experiment is too short.")
+    assert "no fewer than by drawing lots (50.00%)" in made(0.02, e05=0.7).sentences()[0]
     lucky = made(0.02, e05=0.019)  # chance: no cost is negative
     assert "Privacy then costs less than one person;" in lucky.sentences()[-1]
 
 
 def test_the_best_of_several_policies() -> None:
     asked = made(0.02, e05=0.03)
-    asked = replace(asked, answers=(*asked.answers, answer("b", 0.5, 0.025)))
+    asked = replace(asked, answers=(*asked.answers, answer("b", 0.5, 0.02)))
     assert asked.best(0.5).policy == "b"
     with pytest.raises(dpb.InvalidInput, match=r"Expected epsilon=0.7 to be one of 0.5"):
         asked.best(0.7)
@@ -136,6 +172,7 @@ def test_the_figure_shows_every_policy_and_level() -> None:
         ({"epsilons": [-1.0]}, r"Expected epsilon=-1.0 in \[1e-06, inf\)"),
         ({"horizon": 1}, r"Expected horizon=1 in \[2, 100000000\]"),
         ({"horizon": 10**9}, r"Expected horizon=1000000000 in \[2, 100000000\]"),
+        ({"tolerance": 2.0}, r"Expected tolerance=2.0 in \[0, 1\]"),
         ({"runs": 1}, r"Expected runs=1 in \[2, 1000000\]"),
         ({"contenders": {}}, "Expected at least one policy and one epsilon"),
     ],

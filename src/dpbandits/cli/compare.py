@@ -105,16 +105,24 @@ def _case_table(name: str, scores: list[Score]) -> Table:
 def _ranking_table(board: Leaderboard) -> Table:
     table = Table(
         title=f"Over all {len(board.by_case())} cases",
-        caption="mean / bound: geometric mean over the cases, and what one case in ten exceeds. 99% / median: of a "
-        "run, median over the cases, and what one case in twenty exceeds. linear: runs with regret above half "
-        "of T times the smallest gap, where that is far above the bound. beaten: cases on which another policy's mean "
-        "is smaller with 99% confidence.",
+        caption="proved: the guarantee, against the ε that was asked for. mean / bound: geometric mean over the cases, "
+        "and what one case in ten exceeds. 99% / median: of a run, median over the cases, and what one case in twenty "
+        "exceeds. linear: runs with regret above half of T times the smallest gap, where that is far above the bound. "
+        "beaten: cases on which another policy that keeps ε has a smaller mean with 99% confidence.",
     )
     table.add_column("policy", overflow="fold")
-    for column in ("mean / bound", "1 in 10", "99% / median", "1 in 20", "linear", "beaten"):
+    for column in ("proved", "mean / bound", "1 in 10", "99% / median", "1 in 20", "linear", "beaten"):
         table.add_column(column, justify="right")
     for standing in board.standings():
         linear = "-" if standing.linear != standing.linear else f"{standing.linear:.2%}"  # NaN: it cannot be told
         ratios = (standing.ratio, standing.ratio_90, standing.spread, standing.spread_95)
-        table.add_row(standing.policy, *(f"{value:.2f}" for value in ratios), linear, f"{standing.beaten:.0%}")
+        numbers = (f"{value:.2f}" for value in ratios)
+        table.add_row(standing.policy, _privacy(standing.privacy), *numbers, linear, f"{standing.beaten:.0%}")
     return table
+
+
+def _privacy(multiple: float) -> str:
+    """Return a guarantee as a multiple of the epsilon that was asked for."""
+    if multiple == float("inf"):
+        return "none"
+    return "ε" if multiple <= 1 + 1e-9 else f"{multiple:.3g} ε"

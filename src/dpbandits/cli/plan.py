@@ -11,6 +11,7 @@ from dpbandits.cli.app import app
 from dpbandits.cli.simulate import PLOTS
 from dpbandits.cli.words import check_ending, console, contenders, listed, number, whole
 from dpbandits.comparison import Plan, plan
+from dpbandits.comparison.planning import shown_arms
 from dpbandits.errors import InvalidInput
 
 _POLICIES = "recommended,dp-imed,adap-klucb,block-ucb,ldp-ucb-bernoulli"
@@ -27,7 +28,13 @@ def plan_command(
         str | None, typer.Option(help="Instead of arms, gap and rate: a success rate per arm, such as 0.12,0.1,0.07.")
     ] = None,
     horizon: Annotated[str, typer.Option(help="How many people there are; 1e6 is a number too.")] = "1e5",
-    epsilon: Annotated[str, typer.Option(help="Privacy levels to ask about, such as 0.1,0.5,1.")] = "0.1,0.5,1",
+    epsilon: Annotated[
+        str,
+        typer.Option(help="Privacy levels to ask about: 0.1 is strict, 1 is usual, 10 protects hardly anybody."),
+    ] = "0.1,0.5,1",
+    tolerance: Annotated[
+        float, typer.Option(help="What privacy may cost without discussion, as a share of the people.")
+    ] = 0.01,
     delta: Annotated[float, typer.Option(help="The second part of the budget, for policies that use one.")] = 1e-6,
     policies: Annotated[
         str, typer.Option(help="Names, with settings after colons; `recommended` is one. See `dpbandits policies`.")
@@ -58,6 +65,7 @@ def plan_command(
             horizon=whole("horizon", horizon),
             epsilons=[number("epsilon", level) for level in listed(epsilon)],
             runs=whole("runs", runs),
+            tolerance=tolerance,
             seed=seed,
         )
         console().print(_table(answer))
@@ -85,11 +93,10 @@ def _questions(arms: int, gap: str, rate: float, means: str | None) -> list[list
 
 
 def _table(answer: Plan) -> Table:
-    arms = ", ".join(f"{mean:g}" for mean in answer.means[:8]) + (" ..." if len(answer.means) > 8 else "")
     table = Table(
-        title=f"{answer.horizon:,} people, arms that succeed with {arms}",
+        title=f"{answer.horizon:,} people, arms that succeed with {shown_arms(answer.means)}",
         caption="worse arm: people who get another arm than the best, on average, and in an unlucky run, one in a "
-        "hundred. regret: successes lost by that.",
+        "hundred. regret: successes lost by that. no privacy: IMED, which decides anew for every person.",
     )
     table.add_column("policy", overflow="fold")
     for column in ("ε", "worse arm", "unlucky", "regret", "± s.e.", "runs"):
@@ -97,7 +104,8 @@ def _table(answer: Plan) -> Table:
     for line in (answer.without, *answer.answers):
         level = "none" if line is answer.without else f"{line.epsilon:g}"
         table.add_row(
-            *(line.policy, level, f"{line.worse:.2%}", f"{line.worse_99:.2%}"),
+            # One run in a hundred is not seen in fewer.
+            *(line.policy, level, f"{line.worse:.2%}", f"{line.worse_99:.2%}" if line.runs >= 100 else "-"),
             *(f"{line.regret:,.0f}", f"{line.regret_error:,.1f}", f"{line.runs}"),
         )
     return table

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits.comparison.leaderboard import Leaderboard
-from dpbandits.comparison.planning import Plan
+from dpbandits.comparison.planning import Plan, shown_arms
 from dpbandits.plots import COLOURS, DASHES
 
 if TYPE_CHECKING:
@@ -104,13 +104,13 @@ def plan_figure(plan: Plan) -> "Figure":
     right.set_xlabel("people so far")
     right.set_title("Over time, the best policy of each level", fontsize="medium", loc="left")
     # Before, it matters most which arm happens to come first.
-    right.set_xlim(plan.horizon / 1000, plan.horizon)
+    right.set_xlim(max(1.0, plan.horizon / 1000), plan.horizon)
     for axes in (left, right):
         axes.set_yscale("log")
         _plain_ticks(axes.yaxis)
         axes.grid(True, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0.0, -0.13), ncols=2)
-    arms = ", ".join(f"{mean:g}" for mean in plan.means[:8]) + (" ..." if len(plan.means) > 8 else "")
-    figure.suptitle(f"{plan.horizon:,} people, arms that succeed with {arms}", fontsize="medium", x=0.01, ha="left")
+    title = f"{plan.horizon:,} people, arms that succeed with {shown_arms(plan.means)}"
+    figure.suptitle(title, fontsize="medium", x=0.01, ha="left")
     return figure

@@ -74,7 +74,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             found += random_cases(number, seed)
         elif name in INSTANCES and not numbers:
             found += [
-                Case(f"{instance}, ε = {epsilon:g}", best_in_the_middle(means), epsilon)
+                Case(f"{instance}, ε = {epsilon:.12g}", best_in_the_middle(means), epsilon)
                 for instance, means in INSTANCES[name].items()
                 for epsilon in levels
             ]
@@ -83,7 +83,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             raise InvalidInput(f"Expected instances={text!r} to be one of {known}.")
     if not found:
         raise InvalidInput(f"Expected at least one instance, of {', '.join(SETS)}.")
-    return found
+    return list(dict.fromkeys(found))  # none twice, however often it was named
 
 
 def best_in_the_middle(means: Sequence[float]) -> tuple[float, ...]:

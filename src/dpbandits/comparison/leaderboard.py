@@ -45,21 +45,28 @@ class Score(NamedTuple):
     percentile_99: float
     worst: float
     lower_bound: float  # C ln T, asymptotic: a mean can be below it
+    proved: float  # the epsilon that is proved of the policy, infinite if none is
     linear: int  # runs with regret above T (smallest gap) / 2, as if they never found the best arm
     counted: int  # runs among which these were counted: all, where T (smallest gap) > 10 C ln T, or none
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the policy keeps the epsilon of the case."""
+        return self.proved <= self.epsilon * (1 + 1e-9)
 
 
 class Standing(NamedTuple):
     """What one policy did over all cases."""
 
     policy: str
+    privacy: float  # the largest proved epsilon, as a multiple of what was asked for; infinite if none is proved
     cases: int
     ratio: float  # mean regret / lower bound, the geometric mean over the cases
     ratio_90: float  # the same, exceeded on one case in ten
     spread: float  # 99th percentile / median of a run, median over the cases
     spread_95: float  # the same, exceeded on one case in twenty
     linear: float  # share of runs with linear regret, where that can be told
-    beaten: float  # share of cases on which some other policy is better with 99% confidence
+    beaten: float  # share of cases on which a policy that keeps epsilon is better with 99% confidence
 
 
 @dataclass(frozen=True)
@@ -84,14 +91,14 @@ class Leaderboard:
         return [score for score in self.scores if score.policy == policy]
 
     def standings(self) -> list[Standing]:
-        """Return the policies over all cases, the smallest ratio to the lower bound first."""
+        """Return the policies over all cases: first those that keep epsilon, the smallest ratio to the bound first."""
         beaten = {policy: 0 for policy in self.policies}
         for rivals in self.by_case().values():
             for score in rivals:
-                others = len(rivals) - 1
-                beaten[score.policy] += any(is_worse(score, rival, others) for rival in rivals if rival is not score)
+                fair = [rival for rival in rivals if rival.is_private and rival is not score]
+                beaten[score.policy] += any(is_worse(score, rival, len(fair)) for rival in fair)
         standings = [_standing(policy, self.of(policy), beaten[policy]) for policy in self.policies]
-        return sorted(standings, key=lambda standing: standing.ratio)
+        return sorted(standings, key=lambda standing: (standing.privacy > 1 + 1e-9, standing.ratio))
 
     def by_case(self) -> dict[tuple[str, int], list[Score]]:
         """Return the scores that can be compared: of the same case and horizon."""
@@ -160,8 +167,9 @@ def compare(
         for name, contender in contenders.items():
             bar.describe(name)
             for case in cases:
+                policy = made(name, contender, case.epsilon)
                 summary = parts.summary(
-                    contender(case.epsilon),
+                    policy,
                     case.environment,
                     horizon=horizon,
                     runs=runs,
@@ -169,11 +177,25 @@ def compare(
                     workers=workers,
                     points=_POINTS,
                 )
-                scores.append(_score(name, case, summary))
+                scores.append(_score(name, case, proved_epsilon(policy, horizon), summary))
     return Leaderboard(tuple(scores))
 
 
-def _score(name: str, case: Case, summary: RegretSummary) -> Score:
+def made(name: str, contender: Contender, epsilon: float) -> Policy:
+    """Return the policy of a contender; anything else is refused."""
+    policy = contender(epsilon) if callable(contender) else contender
+    if not callable(contender) or not isinstance(policy, Policy):
+        raise InvalidInput(f"Expected {name!r} to be a function of epsilon that returns a policy, not {contender!r}.")
+    return policy
+
+
+def proved_epsilon(policy: Policy, horizon: int) -> float:
+    """Return the epsilon that is proved of a policy, infinity if none is."""
+    guarantee = policy.guarantee(horizon)
+    return guarantee.epsilon if guarantee is not None and guarantee.certified else math.inf
+
+
+def _score(name: str, case: Case, proved: float, summary: RegretSummary) -> Score:
     horizon = summary.horizon
     gaps = max(case.means) - np.array(case.means)
     lower_bound = asymptotic_constant(case.means, case.epsilon) * math.log(horizon)
@@ -192,6 +214,7 @@ def _score(name: str, case: Case, summary: RegretSummary) -> Score:
         percentile_99=float(summary.quantile(0.99)[-1]),
         worst=float(summary.largest[-1]),
         lower_bound=lower_bound,
+        proved=proved,
         linear=summary.runs_above(horizon * smallest / 2) if is_counted else 0,
         counted=summary.runs if is_counted else 0,
     )
@@ -203,6 +226,7 @@ def _standing(policy: str, scores: list[Score], beaten: int) -> Standing:
     counted = sum(score.counted for score in scores)
     return Standing(
         policy=policy,
+        privacy=max(score.proved / score.epsilon for score in scores),
         cases=len(scores),
         ratio=float(np.exp(np.log(np.maximum(ratios, 1e-300)).mean())),
         ratio_90=_quantile(ratios, 0.9),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.comparison.instances import best_in_the_middle
-from dpbandits.comparison.leaderboard import Contender
+from dpbandits.comparison.leaderboard import Contender, made, proved_epsilon
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import IMED, Policy
@@ -30,7 +30,8 @@ NO_PRIVACY = "no privacy"
 _STEPS = 2e8
 _FEWEST_RUNS = 10
 _POINTS = 60
-_SMALL = 0.01  # a cost of privacy, in people, that needs no discussion
+_TOLERANCE = 0.01  # a cost of privacy, as a share of the people, that needs no discussion
+_TOO_SHORT = 0.8  # of drawing lots: then nothing to speak of was learnt
 
 
 class Answer(NamedTuple):
@@ -64,6 +65,7 @@ class Plan:
     times: NDArray[np.int64]
     without: Answer
     answers: tuple[Answer, ...]
+    tolerance: float = _TOLERANCE
 
     @property
     def at_random(self) -> float:
@@ -71,12 +73,21 @@ class Plan:
         return sum(mean < max(self.means) for mean in self.means) / len(self.means)
 
     def best(self, epsilon: float) -> Answer:
-        """Return the answer with the fewest people on another arm than the best, at this privacy level."""
+        """Return the answer with the fewest people on another arm than the best, at this privacy level.
+
+        Of those that cannot be told apart (2 standard errors) it is the one that does best in an unlucky run.
+        """
         here = [answer for answer in self.answers if answer.epsilon == epsilon]
         if not here:
             known = ", ".join(f"{answer.epsilon:g}" for answer in self.answers)
             raise InvalidInput(f"Expected epsilon={epsilon} to be one of {known}.")
-        return min(here, key=lambda answer: answer.worse)
+        least = min(here, key=lambda answer: answer.worse)
+        alike = [
+            answer
+            for answer in here
+            if answer.worse - least.worse <= 2 * math.hypot(answer.worse_error, least.worse_error)
+        ]
+        return min(alike, key=lambda answer: answer.worse_99)
 
     @property
     def epsilons(self) -> list[float]:
@@ -84,12 +95,17 @@ class Plan:
         return sorted({answer.epsilon for answer in self.answers})
 
     @property
-    def recommendation(self) -> Answer:
-        """The strictest level at which privacy costs at most one person in a hundred, else the mildest level."""
-        for epsilon in self.epsilons:
-            if self.best(epsilon).worse - self.without.worse <= _SMALL:
-                return self.best(epsilon)
-        return self.best(self.epsilons[-1])
+    def recommendation(self) -> Answer | None:
+        """The strictest level that costs no more than the tolerance, else the cheapest; None if nothing is learnt."""
+        learning = [self.best(epsilon) for epsilon in self.epsilons if not self.is_too_short(self.best(epsilon))]
+        for answer in learning:
+            if answer.worse - self.without.worse <= self.tolerance:
+                return answer
+        return min(learning, key=lambda answer: answer.worse, default=None)
+
+    def is_too_short(self, answer: Answer) -> bool:
+        """Tell whether people would hardly be better off than by drawing lots."""
+        return answer.worse > _TOO_SHORT * self.at_random
 
     def sentences(self) -> list[str]:
         """Return what to tell people, one sentence per privacy level, then the recommendation."""
@@ -99,26 +115,29 @@ class Plan:
         given, usual = answer.worse * self.horizon, self.without.worse * self.horizon
         text = (
             f"With ε = {answer.epsilon:g} ({answer.policy}), about {_people(given)} of {self.horizon:,} people would "
-            f"get an arm that is not the best ({answer.worse:.2%}), against {_people(usual)} without privacy "
-            f"({self.without.worse:.2%})"
+            f"get an arm that is not the best ({_share(answer.worse)}), against {_people(usual)} without privacy "
+            f"({_share(self.without.worse)})"
         )
-        if answer.worse > 0.8 * self.at_random:
+        if self.is_too_short(answer):
             few = "hardly fewer than" if answer.worse < self.at_random else "no fewer than"
-            return f"{text}: {few} by drawing lots ({self.at_random:.0%}), so this experiment is too short."
+            return f"{text}: {few} by drawing lots ({_share(self.at_random)}), so this experiment is too short."
         return f"{text}."
 
     def _advice(self) -> str:
         answer = self.recommendation
+        if answer is None:
+            return "Advice: do not run it like this. Plan for more people, fewer arms or a larger ε."
         cost = answer.worse - self.without.worse
         what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
-        if cost <= _SMALL:
-            price = f"costs about {_people(cost * self.horizon)} people, {cost:.2%} of all"
+        limit = _share(self.tolerance)
+        if cost <= self.tolerance:
+            price = f"costs about {_people(cost * self.horizon)} people, {_share(cost)} of all"
             if cost * self.horizon < 1:  # or less than nothing, by chance
                 price = "costs less than one person"
-            return f"Advice: {what}. Privacy then {price}; it is the strictest of these levels below 1%."
+            return f"Advice: {what}. Privacy then {price}; it is the strictest of these levels below {limit}."
         return (
-            f"Advice: none of these levels costs less than 1% of the people. The mildest, {what}, costs {cost:.1%}: "
-            "plan for more people, fewer arms or a larger ε."
+            f"Advice: none of these levels costs less than {limit} of the people. The cheapest, {what}, "
+            f"costs {_share(cost)}: plan for more people, fewer arms or a larger ε."
         )
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -139,6 +158,7 @@ def plan(
     horizon: int,
     epsilons: Sequence[float],
     runs: int = 400,
+    tolerance: float = _TOLERANCE,
     seed: int = 0,
     workers: int | None = None,
     show_progress: bool | None = None,
@@ -152,6 +172,7 @@ def plan(
         horizon: how many people the experiment has.
         epsilons: the privacy levels to ask about.
         runs: how often to play each policy. One that decides at every step is played less often.
+        tolerance: how many people, as a share of all, privacy may cost without discussion.
         seed, workers: as in `simulate`.
         show_progress: whether to show a progress bar. None: on a terminal, after a second.
 
@@ -168,8 +189,16 @@ def plan(
     levels = [_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons]
     horizon = _validate.integer("[2, 100000000]", horizon=horizon)
     runs = _validate.integer("[2, 1000000]", runs=runs)
+    tolerance = _validate.real("[0, 1]", tolerance=tolerance)
     asked: list[tuple[str, float, Policy]] = [(NO_PRIVACY, math.inf, IMED())]
-    asked += [(name, epsilon, make(epsilon)) for name, make in contenders.items() for epsilon in dict.fromkeys(levels)]
+    for name, contender in contenders.items():
+        for epsilon in dict.fromkeys(levels):
+            policy = made(name, contender, epsilon)
+            proved = proved_epsilon(policy, horizon)
+            if proved > epsilon * (1 + 1e-9):
+                what = "nothing" if proved == math.inf else f"ε = {proved:g}"
+                raise InvalidInput(f"Expected {name!r} to keep ε = {epsilon:g}, but {what} is proved of it.")
+            asked.append((name, epsilon, policy))
     steps = {"horizon": horizon, "seed": seed, "workers": workers, "points": _POINTS}
     gaps = np.unique(environment.gaps[environment.gaps > 0])
     total = (1 if len(gaps) == 1 else 2) * sum(_runs(policy, environment, horizon, runs) for *_, policy in asked)
@@ -185,7 +214,7 @@ def plan(
                 regret, loss = _summary(policy, environment, {**steps, "runs": often}, bar), 1.0
             answers.append(_answer(name, epsilon, people, regret, loss))
     times = people.checkpoints
-    return Plan(tuple(environment.means.tolist()), horizon, times, answers[0], tuple(answers[1:]))
+    return Plan(tuple(environment.means.tolist()), horizon, times, answers[0], tuple(answers[1:]), tolerance)
 
 
 def _runs(policy: Policy, environment: Bernoulli, horizon: int, runs: int) -> int:
@@ -216,6 +245,20 @@ def _answer(name: str, epsilon: float, people: RegretSummary, regret: RegretSumm
         worse_99=float(people.quantile(0.99)[-1]) / horizon,
         curve=people.mean / people.checkpoints,
     )
+
+
+def _share(share: float) -> str:
+    """Return a share as a percentage that is not rounded to nothing, or to all."""
+    percent = 100 * share
+    return f"{percent:.2f}%" if 0.01 <= percent <= 99.9 else f"{percent:.4g}%"
+
+
+def shown_arms(means: Sequence[float]) -> str:
+    """Return success rates for a title, the best first, all of them if they are few."""
+    ordered = sorted(means, reverse=True)
+    if len(ordered) <= 8:
+        return ", ".join(f"{mean:.10g}" for mean in ordered)
+    return f"{ordered[0]:.10g} and {len(ordered) - 1} more from {ordered[1]:.10g} to {ordered[-1]:.10g}"
 
 
 def _people(number: float) -> str:

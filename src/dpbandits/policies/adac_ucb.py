@@ -75,7 +75,7 @@ class AdaCUCB(Policy):
     beta: float = 3.1
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="[1e-06, inf)", delta="(0, 1)", beta="(0, 1000]")
+        _validate.real_fields(self, epsilon="[1e-06, 1000000]", delta="[1e-30, 1)", beta="(0, 1000]")
 
     @property
     def rho(self) -> float:

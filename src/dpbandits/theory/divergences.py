@@ -41,8 +41,12 @@ def private_divergence(x: float, y: float, epsilon: float) -> float:
     >>> private_divergence(0.6, 0.9, epsilon=math.inf) == bernoulli_kl(0.6, 0.9)
     True
     """
-    if x > y:  # the same, seen from the failures
-        x, y = 1.0 - x, 1.0 - y
+    if x > y:  # the same, seen from the failures; written out, since 1 - y would lose the digits of a small y
+        if y <= 0.0:
+            return epsilon * x
+        if epsilon == math.inf or (1.0 - x) * y >= (1.0 - y) * x * math.exp(-epsilon):
+            return bernoulli_kl(x, y)
+        return max(-epsilon * (1.0 - x) - math.log(y + (1.0 - y) * math.exp(-epsilon)), 0.0)
     if y >= 1.0:
         return epsilon * (1.0 - x) if x < 1.0 else 0.0
     # kl(x, y) if x e^ε (1-y) >= y (1-x), without the division
@@ -62,12 +66,15 @@ def bernoulli_kl_inverse(x: float, level: float) -> float:
         return min(x, 1.0)
     if x <= 0.0:
         return -math.expm1(-level)
+    close = math.sqrt(2.0 * x * (1.0 - x) * level)
+    if close < 1e-5 * min(x, 1.0 - x):  # kl is a parabola there, and its own rounding would be felt
+        return x + close
     # kl(x, ·) is convex, so Newton's method comes down from any point above the answer without passing it. Two such
     # points: Pinsker's inequality, and kl(x, y) >= x ln x + (1-x) ln((1-x)/(1-y)).
     y = min(x + math.sqrt(0.5 * level), 1.0 - (1.0 - x) * math.exp((x * math.log(x) - level) / (1.0 - x)))
     for _ in range(50):
         if y <= x or y >= 1.0:  # the answer is closer to x, or to 1, than floats can tell
-            return min(y, 1.0)
+            return min(max(x, y), 1.0)
         step = (bernoulli_kl(x, y) - level) * y * (1.0 - y) / (y - x)
         if not step > 1e-15 * y:
             break
