@@ -465,7 +465,7 @@ EXTREMES: list[Policy] = [
     *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.AdaPUCB, dpb.AdaPKLUCB, dpb.LazyDPTS)),
     *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.AnytimeLazyUCB, dpb.DPSE, dpb.BlockUCB)),
     *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.LDPUCBBernoulli, dpb.LDPUCBLaplace)),
-    *(dpb.AdaCUCB(epsilon=epsilon, delta=delta) for epsilon in BUDGETS for delta in (1e-100, 0.99)),
+    *(dpb.AdaCUCB(epsilon=epsilon, delta=delta) for epsilon in BUDGETS for delta in (1e-12, 0.99)),
 ]
 
 

@@ -342,3 +342,10 @@ def test_ties_go_to_the_first_arm(policy: Policy) -> None:
     game.play(lambda t, arm: 0.5, ARMS * first)
     assert game.actions == [arm for arm in range(ARMS) for _ in range(first)]
     assert select(game.params, game.state, game.t) == 0
+
+
+def test_adac_ucb_refuses_a_budget_that_no_noise_is_within() -> None:
+    message = "Expected epsilon=1e-06 and delta=1e-100 to be larger together"
+    with pytest.raises(dpb.InvalidInput, match=message):
+        dpb.AdaCUCB(epsilon=1e-6, delta=1e-100)
+    assert dpb.AdaCUCB(epsilon=1e200, delta=1e-6).guarantee().epsilon <= 1e200

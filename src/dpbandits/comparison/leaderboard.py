@@ -150,6 +150,7 @@ def compare(
         folder: where results are kept; called again with the same arguments it goes on from there.
         show_progress: whether to show a progress bar. None: on a terminal, after a second.
 
+    >>> from dpbandits import UCB
     >>> from dpbandits.comparison import cases
     >>> board = compare({"ucb": lambda epsilon: UCB()}, cases(["paper"], [1.0]), horizon=1000, runs=10, seed=0)
     >>> [(score.case, score.lower_bound) for score in board.scores]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import GAUSSIAN
 from dpbandits.policies.base import Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.forgetful import State, learn_last
@@ -61,9 +62,9 @@ class AdaCUCB(Policy):
 
     >>> policy = AdaCUCB(epsilon=1.0, delta=1e-6)
     >>> policy.rho
-    0.01746
+    0.02435
     >>> print(policy.guarantee())
-    (0.99998, 1e-06)-DP in one reward at any horizon, by zero-concentrated DP of one release of every reward
+    (0.999982, 1e-06)-DP in one reward at any horizon, by zero-concentrated DP of one release of every reward
     """
 
     name = "adac-ucb"
@@ -75,7 +76,14 @@ class AdaCUCB(Policy):
     beta: float = 3.1
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="[1e-06, 1000000]", delta="[1e-30, 1)", beta="(0, 1000]")
+        _validate.real_fields(self, epsilon="[1e-06, inf)", delta="(0, 1)", beta="(0, 1000]")
+        try:
+            _ = self.rho
+        except InvalidInput:
+            raise InvalidInput(
+                f"Expected epsilon={self.epsilon:g} and delta={self.delta:g} to be larger together: no Gaussian noise "
+                "that can be drawn is within them."
+            ) from None
 
     @property
     def rho(self) -> float:
@@ -109,4 +117,6 @@ def _largest_rho(epsilon: float, delta: float) -> float:
     def cost(rho: float) -> float:
         return zcdp_epsilon(rho_of(GaussianEvent(1 / math.sqrt(2 * rho))), delta)
 
-    return calibrate(cost, epsilon, start=epsilon**2 / (4 * math.log(1 / delta)), upper=max(1.0, epsilon))
+    return calibrate(
+        cost, epsilon, start=min(epsilon, 1.0) ** 2 / (4 * math.log(1 / delta)), upper=min(max(1.0, epsilon), 1e6)
+    )
