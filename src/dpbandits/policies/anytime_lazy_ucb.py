@@ -57,8 +57,9 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
         if other != arm and state.sizes[other] <= n:
             a = math.sqrt(3.0 / state.sizes[other]) - math.sqrt(3.0 / n)
             b = 3.0 / params.epsilon * (1.0 / state.sizes[other] - 1.0 / n)
-            # So much more than the rounding of an index that no tie is decided by it.
-            tie = 1e-9 * (abs(state.means[arm]) + abs(state.means[other]) + 1.0 + 3.0 / params.epsilon)
+            # So much more than the rounding of an index that no tie is decided by it; ln t is at most 42.
+            largest = math.sqrt(126.0 / state.sizes[other]) + 126.0 / (params.epsilon * state.sizes[other])
+            tie = 1e-14 * (abs(state.means[arm]) + abs(state.means[other]) + largest)
             lead = max(state.means[arm] - state.means[other] - tie, 0.0)
             if lead == 0.0:
                 return 1
@@ -66,7 +67,7 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
                 crossing = min(crossing, 2.0 * lead / (a + math.sqrt(a * a + 4.0 * b * lead)))
     if crossing == math.inf:
         return plays
-    safe = math.exp(min(crossing * crossing, 42.0)) * (1.0 - 1e-9)  # e^42 < 2^62, more than any horizon
+    safe = math.exp(min(crossing * crossing, 42.0)) * (1.0 - 1e-12)  # e^42 < 2^62, more than any horizon
     return max(1, min(plays, int(safe) - t + 1))
 
 
