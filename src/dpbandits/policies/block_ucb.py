@@ -58,9 +58,10 @@ hold.register(Params)(rest_of_phase)
 def chernoff_tilt(n: float, noises: float, epsilon: float, level: float) -> float:
     """Return the v = (h/(nε))² at which the width is least, for level > 0 and at least one noise."""
     # There A v + 2k v/(1-v) + k ln(1-v) = level, A = nε²/8. The left side is convex and increases, so Newton's method
-    # comes down from any point above: from A v <= level, or from k v/(1-v) <= level.
+    # comes down from any point above. It is at least A v + k v/(1-v), for which the answer is a square root.
     a = n * epsilon * epsilon / 8.0
-    v = min(level / a, level / (level + noises))
+    total = a + noises + level
+    v = 2.0 * level / (total + math.sqrt(total * total - 4.0 * a * level))
     for _ in range(60):
         rest = 1.0 - v
         excess = a * v + 2.0 * noises * v / rest + noises * math.log1p(-v) - level
