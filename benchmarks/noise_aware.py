@@ -185,9 +185,13 @@ def speed() -> None:
     """Measure microseconds a run on one core, with 10 arms."""
     environment = dpb.Bernoulli([0.55, 0.2, *[0.1] * 8])
     rows = []
-    for name, make in {"recommended": ours, "dp-klucb noise-aware": made(dpb.DPKLUCB, index="noise-aware")}.items() | (
-        IN_PHASES.items()
-    ):
+    measured = {
+        "recommended": ours,
+        "dp-klucb noise-aware": made(dpb.DPKLUCB, index="noise-aware"),
+        "adac-ucb (delta 1e-6)": made(dpb.AdaCUCB, delta=1e-6),
+        **IN_PHASES,
+    }
+    for name, make in measured.items():
         for epsilon in (0.1, 1.0):
             times = []
             for horizon in (10**5, 10**12):

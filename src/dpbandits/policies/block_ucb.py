@@ -55,20 +55,24 @@ hold.register(Params)(rest_of_phase)
 
 
 @kernel
-def chernoff_tilt(n: float, noises: float, epsilon: float, level: float) -> float:
-    """Return the v = (h/(nε))² at which the width is least, for level > 0 and at least one noise."""
-    # There A v + 2k v/(1-v) + k ln(1-v) = level, A = nε²/8. The left side is convex and increases, so Newton's method
-    # comes down from any point above. It is at least A v + k v/(1-v), for which the answer is a square root.
+def chernoff_tilt(n: float, noises: float, epsilon: float, level: float) -> tuple[float, float]:
+    """Return v = (h/(nε))² and ln(1 - v) where the width is least, for level > 0 and at least one noise."""
+    # There A v + k (2 (r - 1) - ln r) = level, with A = nε²/8 and r = 1/(1 - v). The left side increases, and ln r is
+    # below each of its tangents: with one in its place v is a square root, and it comes down to the answer from above.
     a = n * epsilon * epsilon / 8.0
-    total = a + noises + level
-    v = 2.0 * level / (total + math.sqrt(total * total - 4.0 * a * level))
+    rest = 1.0 / (1.0 + level / (a + 2.0 * noises))  # 1/r where the tangent touches
+    log_rest = math.log(rest)
     for _ in range(60):
-        rest = 1.0 - v
-        excess = a * v + 2.0 * noises * v / rest + noises * math.log1p(-v) - level
+        slope = noises * (2.0 - rest)
+        target = level - noises * (log_rest + 1.0 - rest)
+        total = a + slope + target
+        v = 2.0 * target / (total + math.sqrt(total * total - 4.0 * a * target))
+        before, log_before = rest, log_rest
+        rest, log_rest = 1.0 - v, math.log1p(-v)
+        excess = noises * (before / rest - 1.0 + log_rest - log_before)  # what the tangent is above ln r
         if not excess > 1e-5 * level:  # the width is flat around its least value: it is exact to about 1e-10
             break
-        v -= excess / (a + 2.0 * noises / (rest * rest) - noises / rest)
-    return v
+    return v, log_rest
 
 
 @kernel
@@ -79,9 +83,9 @@ def touch(params: Params, state: State, arm: int, level: float) -> None:
     least of all these lines.
     """
     n, noises, epsilon = float(state.tally.counts[arm]), float(state.tally.done[arm]), params.epsilon
-    v = chernoff_tilt(n, noises, epsilon, level)
+    v, log_rest = chernoff_tilt(n, noises, epsilon, level)
     slope = 1.0 / (math.sqrt(v) * n * epsilon)
-    fixed = n * epsilon * epsilon * v / 8.0 - noises * math.log1p(-v)
+    fixed = n * epsilon * epsilon * v / 8.0 - noises * log_rest
     state.intercepts[arm] = state.totals[arm] / n + fixed * slope
     state.slopes[arm] = slope
     state.levels[arm] = level
