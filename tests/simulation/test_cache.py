@@ -156,6 +156,34 @@ def test_a_users_policy_is_in_nobodys_way(folder: Path, tmp_path_factory: pytest
     assert sorted((elsewhere / "cache").rglob("*.nbi")) == before
 
 
+ALIKE = """
+import sys
+import dpbandits as dpb
+from dpbandits.simulation import loop
+{start}
+for kind in {kinds}:
+    policy = getattr(dpb, kind)(epsilon=1.0)
+    result = dpb.simulate(policy, dpb.Bernoulli([0.9, 0.6, 0.5]), horizon=3000, runs=10, seed=1)
+    print(kind, result.final_regret(policy.name).sum())
+"""
+FORK = """
+import os
+child = os.fork()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("start", ["", FORK], ids=["processes of their own", "forks"])
+def test_policies_that_look_alike_are_not_mixed_up(tmp_path: Path, start: str) -> None:
+    """Their constants and states have the same names and types. Two processes compile one each, a third loads both."""
+    kinds = ["AdaPUCB", "AdaPKLUCB"]
+    alone = [run(ALIKE.format(start=start, kinds=[kind]), tmp_path) for kind in kinds]
+    assert alone[0].split()[1] != alone[1].split()[1]
+    assert run(ALIKE.format(start="", kinds=kinds), tmp_path).splitlines() == alone
+    assert run(ALIKE.format(start="", kinds=kinds[::-1]), tmp_path).splitlines() == alone[::-1]
+
+
 def test_an_edit_of_a_policy_of_ours_is_seen(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "dpbandits", ignore=shutil.ignore_patterns("__pycache__"))
     code = (

@@ -2,11 +2,23 @@
 
 import contextlib
 import hashlib
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+
+def symbol_number() -> int:
+    """Return a number that no other process gives to a function it compiles."""
+    return secrets.randbits(64)
+
+
+# numba names machine code by function, names of types and a number, and counts from 1 in every process. Two policies
+# whose Params look alike would get one name in two processes, and a third that loads both would run one for the other.
+FunctionIdentity._unique_ids = iter(symbol_number, None)
 
 
 def classes_in(*values: Any) -> tuple[type, ...]:

@@ -22,7 +22,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.base import hold, select, update
 from dpbandits.simulation import bits
-from dpbandits.simulation.cache import classes_in, use_cache
+from dpbandits.simulation.cache import classes_in, symbol_number, use_cache
 from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.stamp import stamp
 
@@ -156,5 +156,5 @@ def _player(classes: tuple[type, ...]) -> Any:
     dispatcher = njit(nogil=True)(play_runs)
     if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain Python
         ours = (play, play_runs, _clear, *(function for function in vars(bits).values() if callable(function)))
-        use_cache(dispatcher, classes, stamp(*ours, SeededNoise, *classes))
+        use_cache(dispatcher, classes, stamp(*ours, SeededNoise, *classes, symbol_number))
     return dispatcher
