@@ -1,6 +1,6 @@
 # make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
-# make bench       measurements, written to benchmarks/*.md (an hour or more; the longest part goes on where it was stopped)
+# make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
 # make clean       remove the environment and every cache
 
 PYTHON ?= python3
