@@ -7,24 +7,18 @@ costs more than a short run. And a change of the arm is a branch with a side eff
 stays, and prepare the next step while the indices of this one are still being compared.
 """
 
-from functools import cache
 from typing import Any
 
 from numba import njit
-from numba.core.dispatcher import Dispatcher
 from numba.core.types import Array
 from numba.core.types.containers import BaseTuple
 from numba.extending import overload
 
 from dpbandits import environments, mechanisms, policies  # noqa: F401  (their kernels are recorded on import)
 from dpbandits.environments.base import block_sum, reward
-from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.base import hold, select, update
-from dpbandits.simulation import bits
-from dpbandits.simulation.cache import classes_in, symbol_number, use_cache
-from dpbandits.simulation.compiled import register_kernels
-from dpbandits.simulation.stamp import stamp
+from dpbandits.simulation.dispatch import compiled_loop
 
 NO_ARM = -(2**62)
 WRONG_ARM = -2
@@ -134,27 +128,4 @@ def play_runs(
 
 def player(params: Any, state: Any, environment: Any) -> Any:
     """Return `play_runs`, compiled for these types and kept on disk for the next process."""
-    classes = classes_in(params, state, environment)
-    for cls in classes:  # numba keeps what it compiled for a class as long as the process lives
-        stamped = stamp(cls)
-        if _stamps.setdefault(cls, stamped) != stamped:
-            raise InvalidInput(
-                f"Expected the kernels of {cls.__module__}.{cls.__qualname__} as they were when first simulated. "
-                "To use new ones, define the class anew as well, or start Python again."
-            )
-    return _player(classes)
-
-
-_stamps: dict[type, str] = {}
-
-
-@cache
-def _player(classes: tuple[type, ...]) -> Any:
-    register_kernels()
-    # A dispatcher of its own for every combination: numba's index of one dispatcher names all the types it was ever
-    # used with, and a process that cannot import one of them could load none.
-    dispatcher = njit(nogil=True)(play_runs)
-    if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain Python
-        ours = (play, play_runs, _clear, *(function for function in vars(bits).values() if callable(function)))
-        use_cache(dispatcher, classes, stamp(*ours, SeededNoise, *classes, symbol_number))
-    return dispatcher
+    return compiled_loop(play_runs, (play, _clear, SeededNoise), params, state, environment)
