@@ -10,7 +10,8 @@ from dpbandits.mechanisms import LAPLACE, SecureNoise, release
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from taint import TaintNoise, secret_reward
+from dpbandits.auditing.secret import secret_reward
+from dpbandits.auditing.taint import TaintNoise
 
 HORIZON = 400
 SERVABLE: list[Policy] = [

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import dpbandits as dpb
 from dpbandits.reproduce import Settings, Study
-from dpbandits.reproduce.printed import PrintedAlgorithm3
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.simulation import RegretSummary
 
 Told = Callable[[Any, int], Any]

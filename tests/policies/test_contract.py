@@ -25,8 +25,9 @@ from dpbandits.policies.evident import INDICES
 from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import Ledger, compose, rho_of, zcdp_epsilon
 from dpbandits.simulation.job import Job
-from playing import CUTS, Game
-from taint import Leak, Secret, TaintNoise, secret_reward
+from dpbandits.auditing.playing import CUTS, Game
+from dpbandits.auditing.secret import Leak, Secret, secret_reward
+from dpbandits.auditing.taint import TaintNoise
 
 DELTA = 1e-6
 HORIZON = 260
@@ -302,7 +303,7 @@ def test_the_taint_runs_reach_every_line_of_every_kernel() -> None:
             for cut in CUTS:
                 game = Game(policy, ARMS, horizon_of(policy), TaintNoise(3), object)
                 game.play(secrets, beyond(policy), cut, seed=5)
-            ties = Game(policy, ARMS, HORIZON, TaintNoise(3, silent=True), object)
+            ties = Game(policy, ARMS, HORIZON, TaintNoise(3, lambda drawn, scale, arm: 0.0), object)
             ties.play(lambda t, arm: secret_reward(t, 0.5), 60, "blocks")
     finally:
         sys.settrace(before)

@@ -12,7 +12,7 @@ from dpbandits.mechanisms import Hybrid, RecordingNoise, SeededNoise, WeightedHy
 from dpbandits.policies import Policy, hold, select, update
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
 from dpbandits.privacy import Ledger
-from playing import Game
+from dpbandits.auditing.playing import Game
 
 ARMS, HORIZON = 3, 400
 HYBRID, WEIGHTED = Hybrid(8.0, noise=SeededNoise(0)), WeightedHybrid(8.0, noise=SeededNoise(0))

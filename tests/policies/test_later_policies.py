@@ -14,7 +14,7 @@ from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import FOREVER, Policy, block_ucb, dp_se, hold, select
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean
-from playing import Game
+from dpbandits.auditing.playing import Game
 
 MEANS = (0.45, 0.7, 0.2, 0.6)
 ARMS = len(MEANS)

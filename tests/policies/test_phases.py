@@ -16,7 +16,7 @@ from dpbandits.policies import FOREVER, Policy, hold
 from dpbandits.policies.adac_ucb import AdaCUCB
 from dpbandits.policies.phases import PhasePolicy, geometric_ends
 from dpbandits.privacy import Budget, LaplaceEvent, Ledger, scale_for
-from playing import Game
+from dpbandits.auditing.playing import Game
 
 
 def ends(policy: PhasePolicy, most: int = 8) -> list[int]:

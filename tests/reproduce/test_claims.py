@@ -17,9 +17,9 @@ from dpbandits.reproduce.claims import bound_counterexample as event
 from dpbandits.reproduce.claims import counters, interval
 from dpbandits.reproduce.claims.counters import tail
 from dpbandits.reproduce.experiments import DELTA
-from dpbandits.reproduce.printed import PrintedAlgorithm3
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import Interval, difference, log_ratio, mean_at, number, range_within, share
-from playing import Game
+from dpbandits.auditing.playing import Game
 from showing import summary_of
 
 Small = tuple[Study, dict[str, Finding], Path]

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 import dpbandits as dpb
 from distributions import same_distribution
-from dpbandits.reproduce.printed import PrintedAlgorithm3
-from playing import Game
-from taint import TaintNoise, secret_reward
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
+from dpbandits.auditing.playing import Game
+from dpbandits.auditing.secret import secret_reward
+from dpbandits.auditing.taint import TaintNoise
 
 DELTA = math.exp(-10)
 

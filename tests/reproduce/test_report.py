@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from dpbandits.reproduce import CLAIMS, Finding, Study, write_all
-from dpbandits.reproduce.document import Badge, Block, Bullets, Code, Heading, Paragraph, Table, to_html, to_markdown
+from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Table, to_html, to_markdown
 from dpbandits.reproduce.experiments import FORMS, PANELS, TWO_ARMS
 from dpbandits.reproduce.figures import _apart, draw_panel
 

@@ -8,7 +8,7 @@ import dpbandits as dpb
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.simulation import count_actions
-from playing import Game
+from dpbandits.auditing.playing import Game
 
 
 @pytest.mark.parametrize("rewards", list(itertools.product((0.0, 1.0), repeat=5)))

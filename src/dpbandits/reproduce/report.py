@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits.reproduce.claims import CLAIMS, Cause, Claim, Finding, Verdict
-from dpbandits.reproduce.document import (
+from dpbandits.document import (
     Badge,
     Block,
     Bullets,

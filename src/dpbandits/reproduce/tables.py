@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from dpbandits.reproduce.claims import CLAIMS, Finding
-from dpbandits.reproduce.document import Table
+from dpbandits.document import Table
 from dpbandits.reproduce.experiments import FORMS, PANELS, first_interval, published_interval, stated
 from dpbandits.reproduce.statistics import mean_at, number
 from dpbandits.reproduce.study import Study

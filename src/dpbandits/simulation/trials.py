@@ -81,7 +81,7 @@ class Trials:
         return np.concatenate(list(self._parallel(self._scores, rewards, others, trials, key)))
 
     def sequence(self, code: int, rewards: Rewards, trials: int, *key: int) -> tuple[int, ...]:
-        """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments."""
+        """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments; else none."""
         if self.is_exact:
             return tuple(code // self.arms**place % self.arms for place in range(self.horizon - 1, -1, -1))
         for number, size in self._chunks(trials):
@@ -90,7 +90,7 @@ class Trials:
                 path = np.zeros((self.horizon, 2), dtype=np.int64)
                 self._codes(rewards, (), int(found[0]) + 1, (*key, number), path)
                 return tuple(np.repeat(path[:, 0], path[:, 1]).tolist())
-        raise InvalidInput(f"Expected code={code} to be one of these trials.")
+        return ()
 
     def stop(self) -> None:
         """End the runs that are being played, in whatever thread. Their numbers are not complete."""

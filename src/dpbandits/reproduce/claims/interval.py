@@ -19,7 +19,7 @@ from dpbandits.privacy import (
 )
 from dpbandits.reproduce.claims.base import Finding, Verdict, claim
 from dpbandits.reproduce.experiments import DELTA, EPSILONS, HORIZON, TWO_ARMS, V
-from dpbandits.reproduce.printed import PrintedAlgorithm3
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import number
 from dpbandits.reproduce.study import Study
 

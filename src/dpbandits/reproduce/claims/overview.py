@@ -21,7 +21,7 @@ from dpbandits.reproduce.experiments import (
     first_interval,
     published_interval,
 )
-from dpbandits.reproduce.printed import PrintedAlgorithm3
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import Interval, difference, mean_at, number
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds

@@ -1,4 +1,4 @@
-"""Playing a policy in plain Python, one decision after the other, with every hook that a test may want."""
+"""Game: a policy played in plain Python, one decision after the other, with rewards and noise of any kind."""
 
 import random
 from collections.abc import Callable

@@ -1,0 +1,17 @@
+"""What is claimed of a policy, so that it can be tested."""
+
+from dpbandits.errors import InvalidInput
+from dpbandits.policies.base import Policy
+from dpbandits.privacy import Budget, Guarantee
+
+STATED = "the one who asks"
+
+
+def tested_claim(policy: Policy, horizon: int, stated: Budget | None) -> Guarantee:
+    """Return the claim to test: what somebody states, else what the publication says, else what is proved here."""
+    if stated is not None:
+        return Guarantee(stated.epsilon, stated.delta, horizon=horizon, theorem=STATED, certified=False)
+    claim = policy.claim(horizon) or policy.guarantee(horizon)
+    if claim is None:
+        raise InvalidInput(f"Expected a claim to test: {policy.name} makes none, so state one, such as Budget(1.0).")
+    return claim

@@ -1,0 +1,179 @@
+"""exact_audit: what every single reward loses in a run, from the code itself, compared with what is claimed.
+
+A policy is played with `Secret` rewards, by usual noise and by noise of an adversary, who sends it down action
+sequences that chance would hardly find. The loss of a reward is the sum, over the releases it is in, of how far their
+noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them. This is exact for every run
+that was played. It is a proof for all runs where the releases are fixed in advance, as docs/auditing.md explains.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits import _validate
+from dpbandits._progress import Progress
+from dpbandits.auditing.claims import tested_claim
+from dpbandits.auditing.horizons import telling_horizon
+from dpbandits.auditing.playing import CUTS, Game
+from dpbandits.auditing.secret import Leak, secret_reward
+from dpbandits.auditing.taint import Steering, TaintNoise
+from dpbandits.mechanisms import GAUSSIAN
+from dpbandits.policies.base import Policy, validated_size
+from dpbandits.privacy import Budget, Guarantee, compose, rho_of
+from dpbandits.privacy.rounding import sum_up
+
+USUAL_HORIZON = 256
+LONGEST_DECLARED = 2**14
+_BEYOND = 40
+_TOLERANCE = 1e-9
+_FAR = 1e4  # scales: far more than any difference of sums, and no rounding that hides a reward
+
+
+@dataclass(frozen=True)
+class ExactAudit:
+    """What every reward loses, over all runs played.
+
+    `losses` has, for every time, the most that its reward lost, in the sum of its pure losses (for Gaussian noise: the
+    root of twice its zCDP). `epsilon` is what the worst reward loses at the claim's delta, by the accountant. With a
+    `leak` a secret was read without noise, and nothing bounds its loss.
+    """
+
+    policy: Policy
+    arms: int
+    horizon: int
+    runs: int
+    claim: Guarantee
+    proved: Guarantee | None
+    losses: NDArray[np.float64]
+    epsilon: float
+    worst: int
+    adversary: str
+    leak: str | None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether some reward loses more than is claimed."""
+        return self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+
+
+def exact_audit(
+    policy: Policy,
+    *,
+    arms: int = 2,
+    horizon: int | None = None,
+    claim: Budget | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> ExactAudit:
+    """Play a policy with secret rewards, by chance and by adversaries, and return what every reward loses.
+
+    Args:
+        policy: what to audit.
+        arms: how many arms.
+        horizon: steps per run; by default 256, more where a policy releases late. Every run goes on for a while after
+            it, and where a policy was declared for a horizon, for as long again.
+        claim: the budget to compare with, instead of what the policy claims.
+        seed: of the usual noise and the rewards.
+        progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
+
+    >>> from dpbandits import DPUCB
+    >>> exact_audit(DPUCB(epsilon=1.0)).epsilon, exact_audit(DPUCB(epsilon=1.0, variant="published")).epsilon
+    (1.0, 2.0)
+    """
+    arms, horizon = validated_size(arms, usual_horizon(policy, arms) if horizon is None else horizon)
+    seed = _validate.integer("[0, inf)", seed=seed)
+    stated = tested_claim(policy, horizon, claim)
+    until = horizon + (horizon if policy.horizon is not None else _BEYOND)
+    losses = np.zeros(until)
+    worst: tuple[float, int, str] = (0.0, 0, "usual")
+    leak = None
+    adversaries = dict(_adversaries(arms, seed))
+    plays = [(name, cut) for name in adversaries for cut in CUTS]
+    with Progress(len(plays), "runs", progress) as bar:
+        for number, (name, cut) in enumerate(plays):
+            bar.describe(f"{name}, {cut}")
+            try:
+                noise = _played(policy, arms, horizon, until, cut, seed + number, adversaries[name])
+                by_reward = _losses(noise)
+                epsilon, place = _worst(noise, by_reward, stated.delta)
+            except Leak as problem:
+                leak, worst = str(problem), (float("inf"), 0, name)
+                break
+            for place_of, loss in by_reward.items():
+                losses[place_of - 1] = max(losses[place_of - 1], loss)
+            worst = max(worst, (epsilon, place, name), key=lambda found: found[0])
+            bar.advance(1)
+    return ExactAudit(
+        *(policy, arms, horizon, len(plays), stated, policy.guarantee(horizon)),
+        losses=losses,
+        epsilon=worst[0],
+        worst=worst[1],
+        adversary=worst[2],
+        leak=leak,
+    )
+
+
+def usual_horizon(policy: Policy, arms: int) -> int:
+    """Return for how long to play: to the declared horizon, or until something was released several times."""
+    if policy.horizon is not None and policy.horizon <= LONGEST_DECLARED:
+        return policy.horizon
+    return max(USUAL_HORIZON, telling_horizon(policy, arms))
+
+
+def _played(
+    policy: Policy, arms: int, horizon: int, until: int, cut: str, seed: int, steer: Steering | None
+) -> TaintNoise:
+    dice = random.Random(seed)  # noqa: S311
+    noise = TaintNoise(seed, steer)
+    game = Game(policy, arms, horizon, noise, object)
+    game.play(lambda t, arm: secret_reward(t, float(dice.random() < 0.5)), until, cut, seed)
+    return noise
+
+
+def _losses(noise: TaintNoise) -> dict[int, float]:
+    if GAUSSIAN in noise.mechanisms:
+        return {number: float(np.sqrt(2 * rho)) for number, rho in noise.rhos().items()}
+    return noise.losses()
+
+
+def _worst(noise: TaintNoise, losses: dict[int, float], delta: float) -> tuple[float, int]:
+    """Return the loss of the worst reward at delta, and which it is."""
+    if not losses:
+        return 0.0, 0
+    if delta == 0:
+        place = max(losses, key=lambda number: losses[number])
+        return (float("inf") if GAUSSIAN in noise.mechanisms else losses[place]), place
+    # Of all rewards, the one with the largest zCDP: releases of an arm have the scales of its schedule, so that a
+    # reward which is in more of them, or in those with less noise, is worse by every measure.
+    events = noise.events()
+    place = max(events, key=lambda number: sum_up(map(rho_of, events[number])))
+    return compose(events[place], delta).epsilon, place
+
+
+def _adversaries(arms: int, seed: int) -> Iterator[tuple[str, Steering | None]]:
+    """Yield names and ways to choose the noise: by chance, none, and so that the policy goes where it hardly would."""
+    dice = random.Random(seed)  # noqa: S311
+    yield "usual", None
+    yield "no noise", lambda drawn, scale, arm: 0.0
+    yield "wild", lambda drawn, scale, arm: drawn * 10 ** dice.uniform(-1, 3)
+    for favourite in dict.fromkeys([0, 1, arms - 1]):
+        if favourite < arms:
+            yield f"for arm {favourite + 1}", _favouring(favourite)
+    yield "turns", _taking_turns(arms)
+
+
+def _favouring(favourite: int) -> Steering:
+    return lambda drawn, scale, arm: (_FAR if arm == favourite else -_FAR) * scale
+
+
+def _taking_turns(arms: int) -> Callable[[float, float, int], float]:
+    released = [0] * arms
+
+    def steer(drawn: float, scale: float, arm: int) -> float:
+        released[arm] += 1
+        return (_FAR if released[arm] <= min(released) + 1 else -_FAR) * scale
+
+    return steer

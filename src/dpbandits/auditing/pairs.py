@@ -1,0 +1,76 @@
+"""Pairs of neighbouring reward sequences: all of them, some to begin with, and others that are a little different."""
+
+import random
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+Rewards = tuple[float, ...]
+
+
+class Pair(NamedTuple):
+    """Two reward sequences that differ at one time, where the first has 0 and the second has 1."""
+
+    rewards: Rewards
+    position: int  # from 1
+
+    @property
+    def changed(self) -> Rewards:
+        """The second sequence."""
+        at = self.position - 1
+        return (*self.rewards[:at], 1.0, *self.rewards[at + 1 :])
+
+
+def pair_of(rewards: list[float], position: int) -> Pair:
+    """Return the pair that differs at this time from 1 on, whatever the rewards have there."""
+    return Pair((*rewards[: position - 1], 0.0, *rewards[position:]), position)
+
+
+def all_pairs(steps: int) -> list[Pair]:
+    """Return every pair of so many steps."""
+    return [
+        Pair(rewards, position)
+        for rewards in product((0.0, 1.0), repeat=steps)
+        for position in range(1, steps + 1)
+        if rewards[position - 1] == 0.0
+    ]
+
+
+def first_pairs(steps: int, many: int, dice: random.Random) -> list[Pair]:
+    """Return pairs to begin with: plain and random ones, changed early more often than late."""
+
+    def scripts() -> Iterator[list[float]]:
+        yield [0.0] * steps
+        yield [1.0] * steps
+        yield [float(t % 2) for t in range(steps)]
+        yield [float(t % 2 == 0) for t in range(steps)]
+        while True:
+            yield _segments(steps, dice)
+
+    return [pair_of(script, early(steps, dice)) for script, _ in zip(scripts(), range(many), strict=False)]
+
+
+def varied(pair: Pair, dice: random.Random) -> Pair:
+    """Return a neighbour in the search: another time, or a stretch of rewards that is turned or all the same."""
+    steps = len(pair.rewards)
+    if dice.random() < 0.3:
+        return pair_of(list(pair.rewards), early(steps, dice))
+    rewards = list(pair.rewards)
+    start = early(steps, dice) - 1
+    length = min(steps - start, early(steps, dice))
+    value = dice.choice((0.0, 1.0, None))
+    rewards[start : start + length] = [1.0 - r if value is None else value for r in rewards[start : start + length]]
+    return pair_of(rewards, pair.position)
+
+
+def early(steps: int, dice: random.Random) -> int:
+    """Return a time from 1 to `steps`, every scale as likely: early rewards are in most releases."""
+    return min(steps, int((steps + 1) ** dice.random()))
+
+
+def _segments(steps: int, dice: random.Random) -> list[float]:
+    """Return rewards that stay the same for random stretches."""
+    rewards: list[float] = []
+    while len(rewards) < steps:
+        rewards += [float(dice.random() < 0.5)] * early(steps, dice)
+    return rewards[:steps]

@@ -1,0 +1,50 @@
+"""The search: which neighbours, and which event, tell most. It spends its own trials and proves nothing.
+
+All pairs are tried where there are few; otherwise random ones, and variations of those that did best. Every round plays
+the better part of the pairs again, with more trials for each.
+"""
+
+import random
+from collections.abc import Callable
+
+from dpbandits.auditing.pairs import Pair, all_pairs, first_pairs, varied
+from dpbandits.auditing.views import Candidate, View
+
+EXHAUSTIVE_STEPS = 8
+_ROUNDS = 6
+_STARTS = 128
+_KEPT = 4  # one in so many goes on
+_CLEAR = 1.1  # a search ends when it has found so many times the claim
+
+
+def search(
+    view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]
+) -> list[Candidate]:
+    """Return the candidates of the last round, the most telling first."""
+    dice = random.Random(seed)  # noqa: S311
+    is_exhaustive = horizon <= EXHAUSTIVE_STEPS
+    pairs = all_pairs(horizon) if is_exhaustive else first_pairs(horizon, _STARTS, dice)
+    ranked: list[Candidate] = []
+    for number in range(_ROUNDS):
+        view.sample(pairs, budget // _ROUNDS, number)
+        advance(budget // _ROUNDS)
+        found = [candidate for pair in pairs for candidate in view.candidates(pair)]
+        ranked = sorted(found, key=lambda candidate: -candidate.bound)
+        if ranked and ranked[0].bound > _CLEAR * claimed and number > 0:
+            break
+        best = list(dict.fromkeys(candidate.pair for candidate in ranked)) or pairs
+        pairs = best[: max(2, len(best) // _KEPT)]
+        if not is_exhaustive and number < _ROUNDS - 2:
+            pairs += _others(pairs, _STARTS // 2 ** (number + 1), dice)
+    return ranked
+
+
+def _others(best: list[Pair], many: int, dice: random.Random) -> list[Pair]:
+    """Return variations of the best pairs, of the very best most."""
+    new: dict[Pair, None] = {}
+    for _ in range(4 * many):
+        if len(new) == many:
+            break
+        parent = best[int(len(best) * dice.random() ** 2)]
+        new[varied(parent, dice)] = None
+    return [pair for pair in new if pair not in best]

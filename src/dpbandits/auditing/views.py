@@ -1,0 +1,232 @@
+"""What an attacker sees: the arms alone, or every released value as well. And the events that are looked for in it.
+
+A view samples pairs, proposes for each of them the event that tells most, and counts an event in fresh trials. The
+event of the arms is a set of sequences: those with the largest estimated ratio. That of the releases is a threshold on
+the likelihood-ratio score. Which sequences, and which threshold, is decided on the search's trials alone.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.auditing.bounds import likely_bounds
+from dpbandits.auditing.pairs import Pair, Rewards
+from dpbandits.simulation.trials import Outcomes, Trials
+
+SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key
+_Z = 2.0  # how careful the search is
+_SHOWN = 5
+_THRESHOLDS = 200
+_ROUNDING = 1e-9  # of a score: runs on one plateau of the density differ by that much
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An event that may be likelier with the first rewards of a pair, or (`is_reversed`) with the second."""
+
+    pair: Pair
+    is_reversed: bool
+    event: Any
+    mass: float  # estimated, with the likelier rewards
+    ratio: float  # estimated: ln of the ratio
+    bound: float  # about what can be shown
+    size: int = field(default=1)
+
+    @property
+    def sides(self) -> tuple[Rewards, Rewards]:
+        """The likelier rewards first."""
+        both = self.pair.rewards, self.pair.changed
+        return (both[1], both[0]) if self.is_reversed else both
+
+
+class View(ABC):
+    """One way to look at a policy."""
+
+    name: str
+
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
+        self.trials = trials
+        self.delta = delta
+        self.smallest_mass = smallest_mass
+
+    @abstractmethod
+    def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
+        """Play about `budget` more trials of these pairs, for the search; `number` says which round it is."""
+
+    @abstractmethod
+    def candidates(self, pair: Pair) -> list[Candidate]:
+        """Return the best event of each direction, from what was sampled."""
+
+    @abstractmethod
+    def count(self, candidate: Candidate, trials: int, number: int) -> tuple[int, int]:
+        """Play fresh trials with either rewards and count the event in each."""
+
+    @abstractmethod
+    def describe(self, candidate: Candidate) -> str:
+        """Say in words what the event is."""
+
+    def _best(
+        self, pair: Pair, is_reversed: bool, found: NDArray[Any], other: NDArray[Any], trials: int
+    ) -> tuple[int, Candidate] | None:
+        """Return which of these events, given as counts, shows most."""
+        bounds = likely_bounds(found, other, trials, self.delta, _Z)
+        bounds = np.where(found >= max(1.0, self.smallest_mass * trials), bounds, -np.inf)
+        place = int(np.argmax(bounds))
+        if not np.isfinite(bounds[place]):
+            return None
+        mass = float(found[place]) / trials
+        ratio = float(np.log(max(mass - self.delta, 1e-300) / ((other[place] + 0.5) / (trials + 1))))
+        return place, Candidate(pair, is_reversed, None, mass, ratio, float(bounds[place]))
+
+
+class ActionsView(View):
+    """The sequence of arms."""
+
+    name = "actions"
+
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
+        super().__init__(trials, delta, smallest_mass)
+        # Two halves of every script's trials: one to order the sequences, one to see how many of them to take.
+        self._seen: dict[Rewards, tuple[Outcomes, Outcomes]] = {}
+        self._played: dict[Rewards, list[tuple[int, int]]] = {}
+
+    def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
+        """Play every script of these pairs as often."""
+        scripts = dict.fromkeys(script for pair in pairs for script in (pair.rewards, pair.changed))
+        half = max(1, budget // len(scripts) // 2)
+        for script in scripts:
+            halves = [self.trials.outcomes(script, half, SEARCH, number, side) for side in (0, 1)]
+            before = self._seen.get(script)
+            self._seen[script] = (
+                (halves[0], halves[1])
+                if before is None
+                else (before[0].joined(halves[0]), before[1].joined(halves[1]))
+            )
+            self._played.setdefault(script, []).append((number, half))
+
+    def candidates(self, pair: Pair) -> list[Candidate]:
+        """Return the best sets of sequences."""
+        found = []
+        for is_reversed in (False, True):
+            sides = (pair.changed, pair.rewards) if is_reversed else (pair.rewards, pair.changed)
+            one, other = self._seen[sides[0]], self._seen[sides[1]]
+            codes = np.union1d(one[0].codes, one[1].codes)
+            ratios = (one[0].count(codes) + 0.5) / one[0].trials / ((other[0].count(codes) + 0.5) / other[0].trials)
+            order = np.argsort(-ratios, kind="stable")
+            # As if both had been played as often as the one that was played less.
+            trials = min(one[1].trials, other[1].trials)
+            counts = [
+                np.cumsum(side[1].count(codes)[order]) * (trials / side[1].trials) for side in (one, other)
+            ]
+            best = self._best(pair, is_reversed, counts[0], counts[1], trials)
+            if best is not None:
+                place, candidate = best
+                event = codes[order[: place + 1]]
+                found.append(_with(candidate, event, len(event)))
+        return found
+
+    def count(self, candidate: Candidate, trials: int, number: int) -> tuple[int, int]:
+        """Count the runs whose sequence is one of the event's."""
+        likelier, rarer = (
+            int(self.trials.outcomes(script, trials, TEST, number).count(candidate.event).sum())
+            for script in candidate.sides
+        )
+        return likelier, rarer
+
+    def describe(self, candidate: Candidate) -> str:
+        """Say which arms, the most frequent sequences first."""
+        script = candidate.sides[0]
+        seen = self._seen[script][0].joined(self._seen[script][1])
+        order = np.argsort(-seen.count(candidate.event), kind="stable")
+        shown = [self._arms(int(candidate.event[place]), script) for place in order[:_SHOWN]]
+        more = len(candidate.event) - len(shown)
+        return "arms " + " or ".join(shown) + (f", or one of {more} others" if more else "")
+
+    def _arms(self, code: int, script: Rewards) -> str:
+        for number, half in self._played[script]:
+            for side in (0, 1):
+                sequence = self.trials.sequence(code, script, half, SEARCH, number, side)
+                if sequence:
+                    return _shortened([arm + 1 for arm in sequence])
+        return "unknown"
+
+
+class ReleasesView(View):
+    """Everything that was released, and the arms."""
+
+    name = "releases"
+
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
+        super().__init__(trials, delta, smallest_mass)
+        self._seen: dict[Pair, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+    def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
+        """Play every pair as often."""
+        half = max(1, budget // len(pairs) // 2)
+        for pair in pairs:
+            scores = self._scores(pair, half, SEARCH, number)
+            before = self._seen.get(pair)
+            if before is not None:
+                scores = np.concatenate([before[0], scores[0]]), np.concatenate([before[1], scores[1]])
+            self._seen[pair] = scores
+
+    def candidates(self, pair: Pair) -> list[Candidate]:
+        """Return the best thresholds on the score and on its opposite."""
+        found = []
+        for is_reversed in (False, True):
+            one, other = self._seen[pair]
+            if is_reversed:
+                one, other = -other, -one
+            finite = one[np.isfinite(one)]
+            limits = np.quantile(finite, np.linspace(0, 1, _THRESHOLDS)) if len(finite) else np.array([0.0])
+            limits = np.append(np.unique(limits - _ROUNDING * (1 + np.abs(limits))), 1e300)  # the last: impossible
+            counts = [len(side) - np.searchsorted(np.sort(side), limits) for side in (one, other)]
+            best = self._best(pair, is_reversed, counts[0], counts[1], len(one))
+            if best is not None:
+                place, candidate = best
+                found.append(_with(candidate, float(limits[place])))
+        return found
+
+    def count(self, candidate: Candidate, trials: int, number: int) -> tuple[int, int]:
+        """Count the runs whose score passes the threshold."""
+        one, other = self._scores(candidate.pair, trials, TEST, number)
+        if candidate.is_reversed:
+            one, other = -other, -one
+        return int(np.count_nonzero(one >= candidate.event)), int(np.count_nonzero(other >= candidate.event))
+
+    def describe(self, candidate: Candidate) -> str:
+        """Say what the threshold is."""
+        if candidate.event >= 1e300:
+            return "releases and arms that the other rewards cannot give"
+        return f"releases that these rewards make at least e^{candidate.event:.4f} times as likely as the others"
+
+    def _scores(self, pair: Pair, trials: int, *key: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the score ln(f / f') of runs with either rewards, f being the density with the first."""
+        one = self.trials.scores(pair.rewards, pair.changed, trials, *key)
+        return one, -self.trials.scores(pair.changed, pair.rewards, trials, *key)
+
+
+VIEWS: dict[str, type[View]] = {view.name: view for view in (ActionsView, ReleasesView)}
+
+
+def _with(candidate: Candidate, event: Any, size: int = 1) -> Candidate:
+    from dataclasses import replace
+
+    return replace(candidate, event=event, size=size)
+
+
+def _shortened(arms: list[int]) -> str:
+    """Return arms as 1,2,2 or, if there are many, with their numbers: 1 x 50, 2 x 50."""
+    if len(arms) <= 20:
+        return ",".join(map(str, arms))
+    runs: list[list[int]] = []
+    for arm in arms:
+        if runs and runs[-1][0] == arm:
+            runs[-1][1] += 1
+        else:
+            runs.append([arm, 1])
+    shown = ", ".join(f"{arm} x {plays}" for arm, plays in runs[:12])
+    return shown + (" ..." if len(runs) > 12 else "")
