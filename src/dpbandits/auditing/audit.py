@@ -6,6 +6,7 @@ which a refutation may end the test; between looks nothing is decided.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpbandits import _validate
@@ -13,7 +14,6 @@ from dpbandits._progress import Progress
 from dpbandits.auditing.bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.claims import tested_claim
 from dpbandits.auditing.horizons import telling_horizon
-from dpbandits.auditing.pairs import Rewards
 from dpbandits.auditing.search import search
 from dpbandits.auditing.views import VIEWS, Candidate, View
 from dpbandits.errors import InvalidInput
@@ -32,9 +32,9 @@ _LOOKS = ((1 / 16, 0.1), (1 / 4, 0.2), (1.0, 0.7))
 class Tested:
     """An event in the test: how often it came with the rewards that make it likelier, and with their neighbours."""
 
-    rewards: Rewards
-    neighbours: Rewards
-    position: int
+    rewards: tuple[float, ...]
+    neighbours: tuple[float, ...]
+    position: int  # where they differ, from 1
     event: str
     found: int
     other: int
@@ -126,15 +126,22 @@ def audit(
         workers = _validate.integer("[1, 1024]", workers=workers)
     arms, horizon = validated_size(arms, telling_horizon(policy, arms) if horizon is None else horizon)
     stated = tested_claim(policy, horizon, claim)
+    played = 0
+
+    def advance(more: int) -> None:
+        nonlocal played
+        played += more
+        bar.advance(more)
+
     with Progress(trials, "trials", progress) as bar:
         bar.describe("searching")
         looked_at = VIEWS[view](Trials(policy, arms, horizon, seed, workers), stated.delta, smallest_mass)
         budget = int(trials * _SEARCH_SHARE)
-        explored = search(looked_at, horizon, budget, seed, stated.epsilon, bar.advance)
+        explored = search(looked_at, horizon, budget, seed, stated.epsilon, advance)
         bar.describe("testing")
-        tested, used = _test(looked_at, explored[:_EVENTS], trials - budget, stated, 1 - confidence, bar)
+        tested = _test(looked_at, explored[:_EVENTS], trials - played, stated, 1 - confidence, advance)
     return Audit(
-        *(policy, view, arms, horizon, confidence, seed, trials, budget + used, stated, policy.guarantee(horizon)),
+        *(policy, view, arms, horizon, confidence, seed, trials, played, stated, policy.guarantee(horizon)),
         lower_bound=max((event.bound for event in tested), default=0.0),
         tested=tuple(tested),
         explored=tuple(explored),
@@ -142,29 +149,40 @@ def audit(
 
 
 def _test(
-    view: View, candidates: list[Candidate], trials: int, claim: Guarantee, alpha: float, bar: Progress
-) -> tuple[list[Tested], int]:
+    view: View,
+    candidates: list[Candidate],
+    trials: int,
+    claim: Guarantee,
+    alpha: float,
+    advance: Callable[[int], None],
+) -> list[Tested]:
     """Count every candidate's event in fresh trials, and stop at a look that refutes the claim."""
-    if not candidates:
-        return [], 0
-    each = trials // len(candidates) // 2
-    counts = [(0, 0) for _ in candidates]
-    bounds = [0.0 for _ in candidates]
+    pairs = dict.fromkeys(candidate.pair for candidate in candidates)
+    counts = dict.fromkeys(candidates, (0, 0))
+    bounds = dict.fromkeys(candidates, 0.0)
     played = 0
     for number, (share, spent) in enumerate(_LOOKS):
-        more = max(1, math.floor(each * share) - played)
-        for place, candidate in enumerate(candidates):
-            found, other = view.count(candidate, more, number)
-            counts[place] = counts[place][0] + found, counts[place][1] + other
-            one, two = counts[place]
-            bound = epsilon_bound(one, two, played + more, claim.delta, alpha * spent / len(candidates))
-            bounds[place] = max(bounds[place], bound)
-            bar.advance(2 * more)
+        more = max(1, math.floor(trials * share / (2 * max(1, len(pairs)))) - played)
         played += more
-        if max(bounds) > claim.epsilon:
+        for pair in pairs:
+            of_pair = [candidate for candidate in candidates if candidate.pair == pair]
+            for candidate, (found, other) in zip(of_pair, view.count(pair, of_pair, more, number), strict=True):
+                counts[candidate] = counts[candidate][0] + found, counts[candidate][1] + other
+                bound = epsilon_bound(*counts[candidate], played, claim.delta, alpha * spent / len(candidates))
+                bounds[candidate] = max(bounds[candidate], bound)
+            advance(2 * more)
+        if max(bounds.values(), default=0.0) > claim.epsilon:
             break
-    tested = [
-        Tested(*candidate.sides, candidate.pair.position, view.describe(candidate), *counted, played, bound)
-        for candidate, counted, bound in zip(candidates, counts, bounds, strict=True)
+    return [
+        Tested(
+            rewards=tuple(candidate.sides[0].rewards.tolist()),
+            neighbours=tuple(candidate.sides[1].rewards.tolist()),
+            position=candidate.pair.position,
+            event=view.describe(candidate),
+            found=counts[candidate][0],
+            other=counts[candidate][1],
+            trials=played,
+            bound=bounds[candidate],
+        )
+        for candidate in candidates
     ]
-    return tested, 2 * played * len(candidates)

@@ -6,7 +6,7 @@ from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Ledger
-from dpbandits.simulation.trials import Trials
+from dpbandits.simulation.trials import Script, Trials
 
 SHORTEST = 8
 LONGEST = 2**16
@@ -24,7 +24,7 @@ def telling_horizon(policy: Policy, arms: int) -> int:
     horizon = SHORTEST
     while horizon <= LONGEST:
         asked = horizon if policy.horizon is None else min(horizon, policy.horizon)
-        found = Trials(policy, arms, asked, seed=0).outcomes((0.0,) * asked, _TRIALS)
+        found = Trials(policy, arms, asked, seed=0).outcomes(Script([0.0] * asked), _TRIALS)
         releases = _releases(policy, arms, asked)
         if releases >= 2 * arms and released is None:
             released = asked

@@ -1,35 +1,34 @@
 """Pairs of neighbouring reward sequences: all of them, some to begin with, and others that are a little different."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-Rewards = tuple[float, ...]
+from dpbandits.simulation.trials import Script
 
 
 class Pair(NamedTuple):
     """Two reward sequences that differ at one time, where the first has 0 and the second has 1."""
 
-    rewards: Rewards
+    rewards: Script
+    changed: Script
     position: int  # from 1
 
-    @property
-    def changed(self) -> Rewards:
-        """The second sequence."""
-        at = self.position - 1
-        return (*self.rewards[:at], 1.0, *self.rewards[at + 1 :])
 
-
-def pair_of(rewards: list[float], position: int) -> Pair:
+def pair_of(rewards: Iterable[float], position: int) -> Pair:
     """Return the pair that differs at this time from 1 on, whatever the rewards have there."""
-    return Pair((*rewards[: position - 1], 0.0, *rewards[position:]), position)
+    script = list(rewards)
+    script[position - 1] = 0.0
+    first = Script(script)
+    script[position - 1] = 1.0
+    return Pair(first, Script(script), position)
 
 
 def all_pairs(steps: int) -> list[Pair]:
     """Return every pair of so many steps."""
     return [
-        Pair(rewards, position)
+        pair_of(rewards, position)
         for rewards in product((0.0, 1.0), repeat=steps)
         for position in range(1, steps + 1)
         if rewards[position - 1] == 0.0
@@ -54,8 +53,8 @@ def varied(pair: Pair, dice: random.Random) -> Pair:
     """Return a neighbour in the search: another time, or a stretch of rewards that is turned or all the same."""
     steps = len(pair.rewards)
     if dice.random() < 0.3:
-        return pair_of(list(pair.rewards), early(steps, dice))
-    rewards = list(pair.rewards)
+        return pair_of(pair.rewards.rewards, early(steps, dice))
+    rewards = pair.rewards.rewards.tolist()
     start = early(steps, dice) - 1
     length = min(steps - start, early(steps, dice))
     value = dice.choice((0.0, 1.0, None))

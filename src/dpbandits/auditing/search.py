@@ -20,7 +20,7 @@ _CLEAR = 1.1  # a search ends when it has found so many times the claim
 def search(
     view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]
 ) -> list[Candidate]:
-    """Return the candidates of the last round, the most telling first."""
+    """Return the candidates of the last round, the most telling first; `advance` hears of every trial."""
     dice = random.Random(seed)  # noqa: S311
     is_exhaustive = horizon <= EXHAUSTIVE_STEPS
     pairs = all_pairs(horizon) if is_exhaustive else first_pairs(horizon, _STARTS, dice)

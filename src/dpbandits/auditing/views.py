@@ -6,24 +6,26 @@ the likelihood-ratio score. Which sequences, and which threshold, is decided on 
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.auditing.bounds import likely_bounds
-from dpbandits.auditing.pairs import Pair, Rewards
-from dpbandits.simulation.trials import Outcomes, Trials
+from dpbandits.auditing.pairs import Pair
+from dpbandits.simulation.trials import Outcomes, Script, Trials
 
 SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key
 _Z = 2.0  # how careful the search is
 _SHOWN = 5
+_STRETCHES = 8
 _THRESHOLDS = 200
 _ROUNDING = 1e-9  # of a score: runs on one plateau of the density differ by that much
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """An event that may be likelier with the first rewards of a pair, or (`is_reversed`) with the second."""
 
@@ -33,10 +35,9 @@ class Candidate:
     mass: float  # estimated, with the likelier rewards
     ratio: float  # estimated: ln of the ratio
     bound: float  # about what can be shown
-    size: int = field(default=1)
 
     @property
-    def sides(self) -> tuple[Rewards, Rewards]:
+    def sides(self) -> tuple[Script, Script]:
         """The likelier rewards first."""
         both = self.pair.rewards, self.pair.changed
         return (both[1], both[0]) if self.is_reversed else both
@@ -61,8 +62,8 @@ class View(ABC):
         """Return the best event of each direction, from what was sampled."""
 
     @abstractmethod
-    def count(self, candidate: Candidate, trials: int, number: int) -> tuple[int, int]:
-        """Play fresh trials with either rewards and count the event in each."""
+    def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
+        """Play fresh trials with either rewards of a pair and count the event of each of its candidates."""
 
     @abstractmethod
     def describe(self, candidate: Candidate) -> str:
@@ -90,8 +91,8 @@ class ActionsView(View):
     def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
         super().__init__(trials, delta, smallest_mass)
         # Two halves of every script's trials: one to order the sequences, one to see how many of them to take.
-        self._seen: dict[Rewards, tuple[Outcomes, Outcomes]] = {}
-        self._played: dict[Rewards, list[tuple[int, int]]] = {}
+        self._seen: dict[Script, tuple[Outcomes, Outcomes]] = {}
+        self._played: dict[Script, list[tuple[int, int]]] = {}
 
     def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
         """Play every script of these pairs as often."""
@@ -101,9 +102,7 @@ class ActionsView(View):
             halves = [self.trials.outcomes(script, half, SEARCH, number, side) for side in (0, 1)]
             before = self._seen.get(script)
             self._seen[script] = (
-                (halves[0], halves[1])
-                if before is None
-                else (before[0].joined(halves[0]), before[1].joined(halves[1]))
+                (halves[0], halves[1]) if before is None else (before[0].joined(halves[0]), before[1].joined(halves[1]))
             )
             self._played.setdefault(script, []).append((number, half))
 
@@ -118,23 +117,22 @@ class ActionsView(View):
             order = np.argsort(-ratios, kind="stable")
             # As if both had been played as often as the one that was played less.
             trials = min(one[1].trials, other[1].trials)
-            counts = [
-                np.cumsum(side[1].count(codes)[order]) * (trials / side[1].trials) for side in (one, other)
-            ]
+            counts = [np.cumsum(side[1].count(codes)[order]) * (trials / side[1].trials) for side in (one, other)]
             best = self._best(pair, is_reversed, counts[0], counts[1], trials)
             if best is not None:
                 place, candidate = best
                 event = codes[order[: place + 1]]
-                found.append(_with(candidate, event, len(event)))
+                found.append(replace(candidate, event=event))
         return found
 
-    def count(self, candidate: Candidate, trials: int, number: int) -> tuple[int, int]:
+    def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
         """Count the runs whose sequence is one of the event's."""
-        likelier, rarer = (
-            int(self.trials.outcomes(script, trials, TEST, number).count(candidate.event).sum())
-            for script in candidate.sides
-        )
-        return likelier, rarer
+        played = {script: self.trials.outcomes(script, trials, TEST, number) for script in (pair.rewards, pair.changed)}
+
+        def found(candidate: Candidate, script: Script) -> int:
+            return int(played[script].count(candidate.event).sum())
+
+        return [(found(each, each.sides[0]), found(each, each.sides[1])) for each in candidates]
 
     def describe(self, candidate: Candidate) -> str:
         """Say which arms, the most frequent sequences first."""
@@ -145,7 +143,7 @@ class ActionsView(View):
         more = len(candidate.event) - len(shown)
         return "arms " + " or ".join(shown) + (f", or one of {more} others" if more else "")
 
-    def _arms(self, code: int, script: Rewards) -> str:
+    def _arms(self, code: int, script: Script) -> str:
         for number, half in self._played[script]:
             for side in (0, 1):
                 sequence = self.trials.sequence(code, script, half, SEARCH, number, side)
@@ -187,15 +185,17 @@ class ReleasesView(View):
             best = self._best(pair, is_reversed, counts[0], counts[1], len(one))
             if best is not None:
                 place, candidate = best
-                found.append(_with(candidate, float(limits[place])))
+                found.append(replace(candidate, event=float(limits[place])))
         return found
 
-    def count(self, candidate: Candidate, trials: int, number: int) -> tuple[int, int]:
+    def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
         """Count the runs whose score passes the threshold."""
-        one, other = self._scores(candidate.pair, trials, TEST, number)
-        if candidate.is_reversed:
-            one, other = -other, -one
-        return int(np.count_nonzero(one >= candidate.event)), int(np.count_nonzero(other >= candidate.event))
+        one, other = self._scores(pair, trials, TEST, number)
+        found = []
+        for candidate in candidates:
+            sides = (-other, -one) if candidate.is_reversed else (one, other)
+            found.append((_passing(sides[0], candidate.event), _passing(sides[1], candidate.event)))
+        return found
 
     def describe(self, candidate: Candidate) -> str:
         """Say what the threshold is."""
@@ -209,24 +209,16 @@ class ReleasesView(View):
         return one, -self.trials.scores(pair.changed, pair.rewards, trials, *key)
 
 
+def _passing(scores: NDArray[np.float64], limit: float) -> int:
+    return int(np.count_nonzero(scores >= limit))
+
+
 VIEWS: dict[str, type[View]] = {view.name: view for view in (ActionsView, ReleasesView)}
 
 
-def _with(candidate: Candidate, event: Any, size: int = 1) -> Candidate:
-    from dataclasses import replace
-
-    return replace(candidate, event=event, size=size)
-
-
 def _shortened(arms: list[int]) -> str:
-    """Return arms as 1,2,2 or, if there are many, with their numbers: 1 x 50, 2 x 50."""
+    """Return arms as 1,2,2 or, if there are many, as the last stretches: ... 1 x 50, 2 x 50."""
     if len(arms) <= 20:
         return ",".join(map(str, arms))
-    runs: list[list[int]] = []
-    for arm in arms:
-        if runs and runs[-1][0] == arm:
-            runs[-1][1] += 1
-        else:
-            runs.append([arm, 1])
-    shown = ", ".join(f"{arm} x {plays}" for arm, plays in runs[:12])
-    return shown + (" ..." if len(runs) > 12 else "")
+    stretches = [f"{arm} x {len(list(plays))}" for arm, plays in groupby(arms)]
+    return ("... " if len(stretches) > _STRETCHES else "") + ", ".join(stretches[-_STRETCHES:])

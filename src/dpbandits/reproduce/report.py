@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dpbandits.reproduce.claims import CLAIMS, Cause, Claim, Finding, Verdict
 from dpbandits.document import (
     Badge,
     Block,
@@ -19,6 +18,7 @@ from dpbandits.document import (
     to_html,
     to_markdown,
 )
+from dpbandits.reproduce.claims import CLAIMS, Cause, Claim, Finding, Verdict
 from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS, Panel
 from dpbandits.reproduce.figures import TITLES, caption, panel_svg
 from dpbandits.reproduce.statistics import number

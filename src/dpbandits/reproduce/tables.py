@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dpbandits.reproduce.claims import CLAIMS, Finding
 from dpbandits.document import Table
+from dpbandits.reproduce.claims import CLAIMS, Finding
 from dpbandits.reproduce.experiments import FORMS, PANELS, first_interval, published_interval, stated
 from dpbandits.reproduce.statistics import mean_at, number
 from dpbandits.reproduce.study import Study

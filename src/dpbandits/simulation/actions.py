@@ -8,7 +8,7 @@ from dpbandits import _validate
 from dpbandits.environments.base import numbers
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.trials import Trials
+from dpbandits.simulation.trials import Script, Trials
 
 _MAX_SEQUENCES = 2**22
 
@@ -20,7 +20,7 @@ def count_actions(policy: Policy, rewards: ArrayLike, *, arms: int, trials: int,
     >>> count_actions(UCB(), [0, 1, 0, 0], arms=2, trials=10, seed=0)
     Counter({(1, 2, 2, 2): 10})
     """
-    script = tuple(numbers("rewards", rewards, 0, 1).tolist())
+    script = Script(numbers("rewards", rewards, 0, 1))
     arms = _validate.integer("[1, 1000]", arms=arms)
     trials = _validate.integer("[1, inf)", trials=trials)
     steps = len(script)

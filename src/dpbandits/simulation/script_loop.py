@@ -97,7 +97,9 @@ def play_trials(
             return
 
 
-def likelihood(params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, drawn: int, due: int) -> float:
+def likelihood(
+    params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, drawn: int, due: int
+) -> float:
     """Return the log density of what was released and played, had the rewards been these; -inf if it is impossible."""
     clear(state)
     clear(forced.seen)

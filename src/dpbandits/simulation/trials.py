@@ -6,7 +6,7 @@ differential privacy bounds.
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -20,11 +20,37 @@ from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import Policy
 
 Result = TypeVar("Result")
-Rewards = tuple[float, ...]
 
-_STEPS_AT_ONCE = 2**20
+_STEPS_AT_ONCE = 2**24
 _MOST_AT_ONCE = 2**15
 _FIRST_ROOM = 64
+
+
+class Script:
+    """Rewards that are given in advance, one per time. Scripts with the same rewards are the same script."""
+
+    def __init__(self, rewards: Iterable[float]) -> None:
+        self.rewards = np.fromiter(rewards, dtype=np.float64)
+        self._digest = hashlib.sha256(self.rewards.tobytes()).digest()
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """The sums of the first 0, 1, 2, ... rewards."""
+        return np.concatenate([[0.0], np.cumsum(self.rewards)])
+
+    @property
+    def key(self) -> int:
+        """A number for its seeds."""
+        return int.from_bytes(self._digest[:16])
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Script) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
 
 
 class Outcomes(NamedTuple):
@@ -66,30 +92,31 @@ class Trials:
         self.is_exact = arms**horizon < 2**62
         self._at_once = max(64, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
 
-    def outcomes(self, rewards: Rewards, trials: int, *key: int) -> Outcomes:
+    def outcomes(self, script: Script, trials: int, *key: int) -> Outcomes:
         """Play on these rewards and count the sequences of arms."""
         found = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        for part in self._parallel(self._codes, rewards, (), trials, key):
+        for part in self._parallel(self._codes, script, None, trials, key):
             found = found.joined(Outcomes(*np.unique(part, return_counts=True)))
         return found
 
-    def scores(self, rewards: Rewards, others: Rewards, trials: int, *key: int) -> NDArray[np.float64]:
+    def scores(self, script: Script, other: Script, trials: int, *key: int) -> NDArray[np.float64]:
         """Play on these rewards and return, for every run, ln of how much likelier they make it than the others.
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """
-        return np.concatenate(list(self._parallel(self._scores, rewards, others, trials, key)))
+        return np.concatenate(list(self._parallel(self._scores, script, other, trials, key)))
 
-    def sequence(self, code: int, rewards: Rewards, trials: int, *key: int) -> tuple[int, ...]:
+    def sequence(self, code: int, script: Script, trials: int, *key: int) -> tuple[int, ...]:
         """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments; else none."""
         if self.is_exact:
             return tuple(code // self.arms**place % self.arms for place in range(self.horizon - 1, -1, -1))
         for number, size in self._chunks(trials):
-            found = np.flatnonzero(self._codes(rewards, (), size, (*key, number)) == code)
+            found = np.flatnonzero(self._codes(script, None, size, (*key, number)) == code)
             if len(found):  # the path that is left is that of the last run
                 path = np.zeros((self.horizon, 2), dtype=np.int64)
-                self._codes(rewards, (), int(found[0]) + 1, (*key, number), path)
-                return tuple(np.repeat(path[:, 0], path[:, 1]).tolist())
+                self._codes(script, None, int(found[0]) + 1, (*key, number), path)
+                decisions = int(np.searchsorted(np.cumsum(path[:, 1]), self.horizon)) + 1
+                return tuple(np.repeat(path[:decisions, 0], path[:decisions, 1]).tolist())
         return ()
 
     def stop(self) -> None:
@@ -101,14 +128,14 @@ class Trials:
             yield number, min(self._at_once, trials - first)
 
     def _parallel(
-        self, play: Callable[..., Result], rewards: Rewards, others: Rewards, trials: int, key: tuple[int, ...]
+        self, play: Callable[..., Result], script: Script, other: Script | None, trials: int, key: tuple[int, ...]
     ) -> Iterator[Result]:
         chunks = list(self._chunks(trials))
         if len(chunks) == 1:
-            yield play(rewards, others, trials, (*key, 0))
+            yield play(script, other, trials, (*key, 0))
             return
         try:
-            yield from self._pool.map(lambda chunk: play(rewards, others, chunk[1], (*key, chunk[0])), chunks)
+            yield from self._pool.map(lambda chunk: play(script, other, chunk[1], (*key, chunk[0])), chunks)
         except BaseException:  # Ctrl-C too
             self.stop()
             raise
@@ -117,41 +144,38 @@ class Trials:
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self._workers or os.cpu_count())
 
-    def _noise(self, rewards: Rewards, key: tuple[int, ...]) -> SeededNoise:
-        script = int.from_bytes(hashlib.sha256(np.array(rewards).tobytes()).digest()[:16])
-        return SeededNoise(np.random.SeedSequence(self._entropy, spawn_key=(script, *key)))
+    def _noise(self, script: Script, key: tuple[int, ...]) -> SeededNoise:
+        return SeededNoise(np.random.SeedSequence(self._entropy, spawn_key=(script.key, *key)))
 
     def _state(self) -> Any:
         return allocate(self._setup.state_class, self._setup.sizes, np.float64)
 
     def _codes(
-        self, rewards: Rewards, others: Rewards, trials: int, key: tuple[int, ...], path: Any = None
+        self, script: Script, other: Script | None, trials: int, key: tuple[int, ...], path: Any = None
     ) -> NDArray[np.int64]:
         path = np.empty((0, 2), dtype=np.int64) if path is None else path
         codes = np.zeros(trials, dtype=np.int64)
         sizes = self.arms, self.horizon, self.is_exact
         self._run(
             self._play_trials,
-            *(self._setup.params, self._state(), _totals(rewards), self._noise(rewards, key)),
+            *(self._setup.params, self._state(), script.totals, self._noise(script, key)),
             *(*sizes, path, codes, self._stop),
         )
         self._check(int(codes.min(initial=0)))
         return codes
 
-    def _scores(
-        self, rewards: Rewards, others: Rewards, trials: int, key: tuple[int, ...]
-    ) -> NDArray[np.float64]:
+    def _scores(self, script: Script, other: Script, trials: int, key: tuple[int, ...]) -> NDArray[np.float64]:
         from dpbandits.simulation.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
 
         path = np.empty((self.horizon, 2), dtype=np.int64)
         scores = np.zeros(trials)
         while True:
             values = np.empty(self._room)
-            watched = WatchedNoise(self._noise(rewards, key), values, np.zeros(SEEN, dtype=np.int64))
+            watched = WatchedNoise(self._noise(script, key), values, np.zeros(SEEN, dtype=np.int64))
             forced = ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
             lacking = self._run(
                 self._score_trials,
-                *(self._setup.params, self._state(), _totals(rewards), _totals(others), watched, forced),
+                *(self._setup.params, self._state(), script.totals, other.totals, watched, forced),
                 *(self.arms, self.horizon, path, scores, self._stop),
             )
             if lacking <= 0:
@@ -188,7 +212,3 @@ class Trials:
             raise InvalidInput(f"Expected `select` of {self.policy.name} to return an arm in [0, {self.arms - 1}].")
         if answer == WRONG_HOLD:
             raise InvalidInput(f"Expected `hold` of {self.policy.name} to return at least 1.")
-
-
-def _totals(rewards: Rewards) -> NDArray[np.float64]:
-    return np.concatenate([[0.0], np.cumsum(rewards)])

@@ -71,7 +71,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 class PrintedAlgorithm3(Policy):
     """Algorithm 3 to the letter, with epsilon from Corollary 3.2."""
 
-    name = "algorithm-3-as-printed"
+    name = "broken/redrawn-release"
     source = "Tossou & Dimitrakakis 2016, Algorithm 3"
 
     epsilon: float

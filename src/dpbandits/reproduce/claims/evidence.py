@@ -2,9 +2,9 @@
 
 from collections import Counter
 
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.policies import DPUCB
 from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
-from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import Interval, log_ratio, mean_at
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary, count_actions

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import select, update
@@ -19,7 +20,6 @@ from dpbandits.privacy import (
 )
 from dpbandits.reproduce.claims.base import Finding, Verdict, claim
 from dpbandits.reproduce.experiments import DELTA, EPSILONS, HORIZON, TWO_ARMS, V
-from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import number
 from dpbandits.reproduce.study import Study
 

@@ -2,6 +2,7 @@
 
 import math
 
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.policies import PrivateUCB
 from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
 from dpbandits.reproduce.claims.evidence import (
@@ -21,7 +22,6 @@ from dpbandits.reproduce.experiments import (
     first_interval,
     published_interval,
 )
-from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import Interval, difference, mean_at, number
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds
