@@ -1,6 +1,8 @@
 """Figures: labelled, safe for colour-blind readers, the same everywhere."""
 
-from collections.abc import Mapping
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart; dashes help in print.
 COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -48,3 +51,29 @@ def plot_regret(
     labels = [f"{name}: {last:,.1f}".replace("$", r"\$") for last, name, _ in ordered]  # no formulas
     axes.legend([line for _, _, line in ordered], labels, frameon=False, loc="upper left", title="mean at the end")
     return axes
+
+
+def drawn(figure: "Figure", ending: str) -> bytes:
+    """Return a figure as a .png, .svg or .pdf file."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=ending[1:], dpi=130, metadata=_metadata(ending))
+    return buffer.getvalue()
+
+
+def _metadata(ending: str) -> dict[str, Any]:
+    """Return metadata without the time, so that the same numbers give the same file."""
+    metadata: dict[str, dict[str, Any]] = {
+        ".png": {"Software": "dpbandits"},
+        ".svg": {"Date": None},
+        ".pdf": {"CreationDate": None},
+    }
+    return metadata[ending]
+
+
+@contextmanager
+def same_every_time() -> Iterator[None]:
+    """Draw so that the same numbers give the same file."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "dpbandits", "svg.fonttype": "path", "font.family": "DejaVu Sans"}):
+        yield

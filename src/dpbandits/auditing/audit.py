@@ -7,7 +7,8 @@ which a refutation may end the test; between looks nothing is decided.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
@@ -62,6 +63,7 @@ class Audit:
     seed: int
     asked: int
     trials: int
+    on_gpu: bool
     claim: Guarantee
     proved: Guarantee | None
     lower_bound: float
@@ -72,6 +74,17 @@ class Audit:
     def refuted(self) -> bool:
         """Whether the claim is false, with the asked confidence."""
         return self.lower_bound > self.claim.epsilon
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a form that JSON can hold."""
+        return {
+            **{"policy": repr(self.policy), "view": self.view, "arms": self.arms, "horizon": self.horizon},
+            **{"confidence": self.confidence, "seed": self.seed, "trials": self.trials, "refuted": self.refuted},
+            "claim": self.claim.to_dict(),
+            "proved": None if self.proved is None else self.proved.to_dict(),
+            "lower_bound": self.lower_bound,
+            "tested": [asdict(tested) for tested in self.tested],
+        }
 
     @property
     def worst(self) -> Tested | None:
@@ -91,6 +104,7 @@ def audit(
     smallest_mass: float = 1e-3,
     seed: int = 0,
     workers: int | None = None,
+    gpu: bool | None = None,
     progress: bool | None = None,
 ) -> Audit:
     """Try to refute what a policy claims, from the arms it chooses or from everything it releases.
@@ -107,6 +121,7 @@ def audit(
         smallest_mass: events that are less likely than that are not looked for.
         seed: the same seed gives the same audit, on any number of cores.
         workers: how many cores; all of them by default.
+        gpu: play on a GPU, whose random numbers are others; by default where there is one.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
     >>> from dpbandits import UCB
@@ -122,6 +137,8 @@ def audit(
     smallest_mass = _validate.real("[0, 1)", smallest_mass=smallest_mass)
     seed = _validate.integer("[0, inf)", seed=seed)
     arms = _validate.integer("[1, 1000]", arms=arms)
+    if gpu is not None:
+        _validate.flag(gpu=gpu)
     if workers is not None:
         workers = _validate.integer("[1, 1024]", workers=workers)
     arms, horizon = validated_size(arms, telling_horizon(policy, arms) if horizon is None else horizon)
@@ -135,13 +152,26 @@ def audit(
 
     with Progress(trials, "trials", progress) as bar:
         bar.describe("searching")
-        looked_at = VIEWS[view](Trials(policy, arms, horizon, seed, workers), stated.delta, smallest_mass)
+        trials_of = Trials(policy, arms, horizon, seed, workers, gpu)
+        looked_at = VIEWS[view](trials_of, stated.delta, smallest_mass)
         budget = int(trials * _SEARCH_SHARE)
         explored = search(looked_at, horizon, budget, seed, stated.epsilon, advance)
         bar.describe("testing")
         tested = _test(looked_at, explored[:_EVENTS], trials - played, stated, 1 - confidence, advance)
     return Audit(
-        *(policy, view, arms, horizon, confidence, seed, trials, played, stated, policy.guarantee(horizon)),
+        *(
+            policy,
+            view,
+            arms,
+            horizon,
+            confidence,
+            seed,
+            trials,
+            played,
+            trials_of.on_gpu,
+            stated,
+            policy.guarantee(horizon),
+        ),
         lower_bound=max((event.bound for event in tested), default=0.0),
         tested=tuple(tested),
         explored=tuple(explored),

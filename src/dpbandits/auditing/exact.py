@@ -2,13 +2,14 @@
 
 A policy is played with `Secret` rewards, by usual noise and by noise of an adversary, who sends it down action
 sequences that chance would hardly find. The loss of a reward is the sum, over the releases it is in, of how far their
-noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them. This is exact for every run
-that was played. It is a proof for all runs where the releases are fixed in advance, as docs/auditing.md explains.
+noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them. This is exact for every
+run that was played. Where releases are fixed in advance it is a proof for all runs, as docs/auditing.md explains.
 """
 
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,7 @@ class ExactAudit:
     policy: Policy
     arms: int
     horizon: int
+    seed: int
     runs: int
     claim: Guarantee
     proved: Guarantee | None
@@ -57,6 +59,21 @@ class ExactAudit:
     def refuted(self) -> bool:
         """Whether some reward loses more than is claimed."""
         return self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a form that JSON can hold; a loss without a bound is "infinity"."""
+
+        def plain(loss: float) -> float | str:
+            return "infinity" if loss == float("inf") else loss
+
+        return {
+            **{"policy": repr(self.policy), "arms": self.arms, "horizon": self.horizon, "seed": self.seed},
+            **{"runs": self.runs, "refuted": self.refuted, "epsilon": plain(self.epsilon), "worst": self.worst},
+            "claim": self.claim.to_dict(),
+            "proved": None if self.proved is None else self.proved.to_dict(),
+            "losses": [plain(loss) for loss in self.losses.tolist()],
+            **{"adversary": self.adversary, "leak": self.leak},
+        }
 
 
 def exact_audit(
@@ -107,7 +124,7 @@ def exact_audit(
             worst = max(worst, (epsilon, place, name), key=lambda found: found[0])
             bar.advance(1)
     return ExactAudit(
-        *(policy, arms, horizon, len(plays), stated, policy.guarantee(horizon)),
+        *(policy, arms, horizon, seed, len(plays), stated, policy.guarantee(horizon)),
         losses=losses,
         epsilon=worst[0],
         worst=worst[1],

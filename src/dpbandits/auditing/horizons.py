@@ -6,7 +6,8 @@ from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Ledger
-from dpbandits.simulation.trials import Script, Trials
+from dpbandits.simulation.script import Script
+from dpbandits.simulation.trials import Trials
 
 SHORTEST = 8
 LONGEST = 2**16

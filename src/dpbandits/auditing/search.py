@@ -26,8 +26,7 @@ def search(
     pairs = all_pairs(horizon) if is_exhaustive else first_pairs(horizon, _STARTS, dice)
     ranked: list[Candidate] = []
     for number in range(_ROUNDS):
-        view.sample(pairs, budget // _ROUNDS, number)
-        advance(budget // _ROUNDS)
+        advance(view.sample(pairs, budget // _ROUNDS, number))
         found = [candidate for pair in pairs for candidate in view.candidates(pair)]
         ranked = sorted(found, key=lambda candidate: -candidate.bound)
         if ranked and ranked[0].bound > _CLEAR * claimed and number > 0:

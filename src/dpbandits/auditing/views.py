@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from dpbandits.auditing.bounds import likely_bounds
 from dpbandits.auditing.pairs import Pair
-from dpbandits.simulation.trials import Outcomes, Script, Trials
+from dpbandits.simulation.script import Script
+from dpbandits.simulation.trials import Outcomes, Trials
 
 SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key
 _Z = 2.0  # how careful the search is
 _SHOWN = 5
 _STRETCHES = 8
+_IMPOSSIBLE = 1e300
 _THRESHOLDS = 200
 _ROUNDING = 1e-9  # of a score: runs on one plateau of the density differ by that much
 
@@ -54,8 +56,8 @@ class View(ABC):
         self.smallest_mass = smallest_mass
 
     @abstractmethod
-    def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
-        """Play about `budget` more trials of these pairs, for the search; `number` says which round it is."""
+    def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
+        """Play about `budget` more trials of these pairs, in round `number` of the search; return how many."""
 
     @abstractmethod
     def candidates(self, pair: Pair) -> list[Candidate]:
@@ -94,7 +96,7 @@ class ActionsView(View):
         self._seen: dict[Script, tuple[Outcomes, Outcomes]] = {}
         self._played: dict[Script, list[tuple[int, int]]] = {}
 
-    def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
+    def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
         """Play every script of these pairs as often."""
         scripts = dict.fromkeys(script for pair in pairs for script in (pair.rewards, pair.changed))
         half = max(1, budget // len(scripts) // 2)
@@ -105,6 +107,7 @@ class ActionsView(View):
                 (halves[0], halves[1]) if before is None else (before[0].joined(halves[0]), before[1].joined(halves[1]))
             )
             self._played.setdefault(script, []).append((number, half))
+        return 2 * half * len(scripts)
 
     def candidates(self, pair: Pair) -> list[Candidate]:
         """Return the best sets of sequences."""
@@ -161,7 +164,7 @@ class ReleasesView(View):
         super().__init__(trials, delta, smallest_mass)
         self._seen: dict[Pair, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
-    def sample(self, pairs: list[Pair], budget: int, number: int) -> None:
+    def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
         """Play every pair as often."""
         half = max(1, budget // len(pairs) // 2)
         for pair in pairs:
@@ -170,6 +173,7 @@ class ReleasesView(View):
             if before is not None:
                 scores = np.concatenate([before[0], scores[0]]), np.concatenate([before[1], scores[1]])
             self._seen[pair] = scores
+        return 2 * half * len(pairs)
 
     def candidates(self, pair: Pair) -> list[Candidate]:
         """Return the best thresholds on the score and on its opposite."""
@@ -180,7 +184,8 @@ class ReleasesView(View):
                 one, other = -other, -one
             finite = one[np.isfinite(one)]
             limits = np.quantile(finite, np.linspace(0, 1, _THRESHOLDS)) if len(finite) else np.array([0.0])
-            limits = np.append(np.unique(limits - _ROUNDING * (1 + np.abs(limits))), 1e300)  # the last: impossible
+            # The highest of equally good ones; before all others, releases that the other rewards cannot give.
+            limits = np.append(_IMPOSSIBLE, np.unique(limits - _ROUNDING * (1 + np.abs(limits)))[::-1])
             counts = [len(side) - np.searchsorted(np.sort(side), limits) for side in (one, other)]
             best = self._best(pair, is_reversed, counts[0], counts[1], len(one))
             if best is not None:
@@ -199,7 +204,7 @@ class ReleasesView(View):
 
     def describe(self, candidate: Candidate) -> str:
         """Say what the threshold is."""
-        if candidate.event >= 1e300:
+        if candidate.event >= _IMPOSSIBLE:
             return "releases and arms that the other rewards cannot give"
         return f"releases that these rewards make at least e^{candidate.event:.4f} times as likely as the others"
 

@@ -1,15 +1,13 @@
 """The paper's figure: regret over time in four panels, as published and as certified."""
 
-import io
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from dpbandits.plots import COLOURS, DASHES
+from dpbandits.plots import COLOURS, DASHES, drawn, same_every_time
 from dpbandits.policies import DPUCBInt
 from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval, stated
 from dpbandits.reproduce.statistics import number
@@ -18,7 +16,7 @@ from dpbandits.simulation.parts import write_file
 from dpbandits.theory import lower_bounds, upper_bounds
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 FORMATS = (".png", ".svg", ".pdf")
 TITLES = {"published": "As published", "certified": "As certified: the asked privacy is proved"}
@@ -38,7 +36,7 @@ def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Itera
     from matplotlib.figure import Figure
 
     stem = "figure" if form == "published" else f"figure-{form}"
-    with _same_every_time():
+    with same_every_time():
         # Fixed margins: matplotlib's own layout doubles the time.
         figure = Figure(figsize=(15.0, 9.6))
         grid = {"left": 0.045, "right": 0.862, "top": 0.9, "bottom": 0.055, "wspace": 0.52, "hspace": 0.22}
@@ -48,24 +46,18 @@ def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Itera
         figure.text(0.012, 0.962, "\n".join(wrap(caption(study, bounds=bounds), 190)), fontsize=9.5, va="top")
         for ending in FORMATS:
             path = folder / f"{stem}{ending}"
-            yield write_file(path, _drawn(figure, ending))
+            yield write_file(path, drawn(figure, ending))
 
 
 def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
     """Return one panel as an SVG, for the report."""
     from matplotlib.figure import Figure
 
-    with _same_every_time():
+    with same_every_time():
         figure = Figure(figsize=(5.4, 4.1))  # small, so that its letters are large on a telephone
         axes = figure.add_axes((0.125, 0.115, 0.48, 0.81))
         draw_panel(axes, study, panel, form, bounds=bounds)
-        return _drawn(figure, ".svg")
-
-
-def _drawn(figure: "Figure", ending: str) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=ending[1:], dpi=130, metadata=_metadata(ending))
-    return buffer.getvalue()
+        return drawn(figure, ".svg")
 
 
 def caption(study: Study, *, bounds: bool) -> str:
@@ -191,21 +183,3 @@ def _apart(places: list[float], rooms: list[float]) -> list[float]:
     for i in reversed(range(len(moved))):
         moved[i] = min(moved[i], moved[i + 1] - between[i] if i + 1 < len(moved) else 1 - rooms[-1] / 2)
     return moved
-
-
-def _metadata(ending: str) -> dict[str, Any]:
-    """Return metadata without the time, so that the same numbers give the same file."""
-    metadata: dict[str, dict[str, Any]] = {
-        ".png": {"Software": "dpbandits"},
-        ".svg": {"Date": None},
-        ".pdf": {"CreationDate": None},
-    }
-    return metadata[ending]
-
-
-@contextmanager
-def _same_every_time() -> Iterator[None]:
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "dpbandits", "svg.fonttype": "path", "font.family": "DejaVu Sans"}):
-        yield

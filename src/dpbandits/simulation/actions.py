@@ -8,7 +8,8 @@ from dpbandits import _validate
 from dpbandits.environments.base import numbers
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.trials import Script, Trials
+from dpbandits.simulation.script import Script
+from dpbandits.simulation.trials import Trials
 
 _MAX_SEQUENCES = 2**22
 

@@ -4,7 +4,6 @@ As in loop.py the plays of one run are compiled without reference counting and a
 of the first t rewards, so that a block of plays costs as much as a single one.
 """
 
-import math
 from typing import Any
 
 from numba import njit
@@ -13,7 +12,7 @@ from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.base import hold, select, update
 from dpbandits.simulation.dispatch import compiled_loop
 from dpbandits.simulation.loop import _clear, clear
-from dpbandits.simulation.watched import DENSITY, DRAWS, IMPOSSIBLE, RELEASES, ForcedNoise, WatchedNoise
+from dpbandits.simulation.watched import DRAWS, RELEASES, ForcedNoise, WatchedNoise, likelihood, score
 
 WRONG_ARM = -1
 WRONG_HOLD = -2
@@ -97,20 +96,18 @@ def play_trials(
             return
 
 
-def likelihood(
-    params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, drawn: int, due: int
+def weigh(
+    params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int, drawn: int
 ) -> float:
-    """Return the log density of what was released and played, had the rewards been these; -inf if it is impossible."""
+    """Return the log density of what was released and played, had the rewards been these."""
     clear(state)
     clear(forced.seen)
     clear(forced.known)
     is_same = _replay_script(params, state, totals, forced, horizon, path)
-    if forced.seen[IMPOSSIBLE] != 0 or forced.seen[RELEASES] != due or (not is_same and drawn == 0):
-        return -math.inf
-    return forced.known[DENSITY]
+    return likelihood(forced, releases, is_same, drawn)
 
 
-_likelihood = njit()(likelihood)
+_weigh = njit()(weigh)
 
 
 def score_trials(
@@ -138,17 +135,16 @@ def score_trials(
         code = _play_script(params, state, totals, noise, arms, horizon, False, path)
         if code < 0:
             return code
-        due = noise.seen[RELEASES]
-        if due > len(noise.values):
-            return due - len(noise.values)
-        own = _likelihood(params, state, totals, forced, horizon, path, noise.seen[DRAWS], due)
-        other = _likelihood(params, state, others, forced, horizon, path, noise.seen[DRAWS], due)
-        # Impossible with both: such releases are more than this score understands.
-        scores[run] = 0.0 if own == other else own - other
+        releases, drawn = noise.seen[RELEASES], noise.seen[DRAWS]
+        if releases > len(noise.values):
+            return releases - len(noise.values)
+        own = _weigh(params, state, totals, forced, horizon, path, releases, drawn)
+        other = _weigh(params, state, others, forced, horizon, path, releases, drawn)
+        scores[run] = score(own, other)
     return 0
 
 
-_PARTS = (play_script, replay_script, likelihood, _clear, SeededNoise, WatchedNoise, ForcedNoise)
+_PARTS = (play_script, replay_script, weigh, _clear, SeededNoise, WatchedNoise, ForcedNoise)
 
 
 def trial_player(params: Any, state: Any) -> Any:

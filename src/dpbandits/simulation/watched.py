@@ -109,6 +109,24 @@ def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LA
     return value
 
 
+@kernel
+def likelihood(noise: ForcedNoise, releases: int, is_same: bool, drawn: int) -> float:
+    """Return the log density that a forced run has added up; -inf if these rewards cannot give what was written down.
+
+    They cannot, if the run releases another number of values, or if a choice is another one (`is_same`) in a run that
+    drew nothing else.
+    """
+    if noise.seen[IMPOSSIBLE] != 0 or noise.seen[RELEASES] != releases or (not is_same and drawn == 0):
+        return -math.inf
+    return noise.known[DENSITY]
+
+
+@kernel
+def score(own: float, other: float) -> float:
+    """Return ln of the likelihood ratio. What is impossible with both is more than these densities understand: 0."""
+    return 0.0 if own == other else own - other
+
+
 @reserve.register(ForcedNoise)
 @kernel
 def _reserved(noise: ForcedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:

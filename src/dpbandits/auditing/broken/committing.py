@@ -1,4 +1,4 @@
-"""Explore, then commit: arms take turns, their sums are released once, the best is played for ever. Four ways to spoil it.
+"""Explore, then commit: arms take turns, their sums are released once, the best is played for ever. Spoiled four times.
 
 Done right, every reward is in one release of scale 1/ε, and the whole is ε-DP. Each class below does one thing wrong.
 """

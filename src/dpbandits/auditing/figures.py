@@ -1,0 +1,89 @@
+"""Figures of an audit: ratios of the events that were looked at, and the loss of every reward."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpbandits.auditing.audit import Audit
+from dpbandits.auditing.bounds import binomial_high, binomial_low
+from dpbandits.auditing.exact import ExactAudit
+from dpbandits.plots import COLOURS, drawn, same_every_time
+from dpbandits.privacy import Guarantee
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_EXPLORED = 40
+_SIZE = (7.0, 4.2)
+
+
+def ratios_svg(found: Audit) -> bytes:
+    """Draw the ratio of every event that was tested, with its interval, and of the search's best."""
+    from matplotlib.figure import Figure
+
+    with same_every_time():
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        for place, tested in enumerate(found.tested):
+            low, high = _interval(found, place)
+            top = high if np.isfinite(high) else low + 1.0
+            axes.plot([place + 1] * 2, [low, top], color=COLOURS[2], linewidth=2.5)
+            if np.isfinite(high):
+                axes.plot(place + 1, tested.ratio(found.claim.delta), "o", color=COLOURS[2])
+            else:
+                axes.annotate("∞", (place + 1, top), ha="center", va="bottom", color=COLOURS[2])
+        axes.plot([], [], "o-", color=COLOURS[2], label=f"tested, {found.confidence * 100:.10g}% for all together")
+        shown = found.explored[:_EXPLORED]
+        places = len(found.tested) + 1 + np.arange(len(shown))
+        axes.plot(places, [each.ratio for each in shown], ".", color="#888888", label="the search's best (no proof)")
+        _claims(axes, found.claim, found.proved)
+        axes.set_xlabel("event")
+        axes.set_ylabel("ln of the ratio of its probabilities")
+        axes.set_title("How much likelier is an event with one reward changed?", fontsize="medium", loc="left")
+        axes.set_xticks(range(1, len(found.tested) + 1))
+        axes.legend(frameon=False, fontsize="small")
+        return drawn(figure, ".svg")
+
+
+def losses_svg(found: ExactAudit) -> bytes:
+    """Draw the exact loss of every reward by its time."""
+    from matplotlib.figure import Figure
+
+    with same_every_time():
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        axes = figure.add_subplot()
+        finite = np.where(np.isfinite(found.losses), found.losses, np.nan)
+        times = np.arange(1, len(found.losses) + 1)
+        axes.step(times, finite, where="mid", color=COLOURS[1], linewidth=1.2, label="most that it lost in a run")
+        endless = times[np.isinf(found.losses)]
+        if len(endless):
+            axes.plot(endless, np.full(len(endless), found.claim.epsilon), "^", color=COLOURS[2], label="no bound")
+        if found.claim.delta == 0:
+            _claims(axes, found.claim, found.proved)
+        else:
+            axes.plot([], [], " ", label=f"worst at delta {found.claim.delta:.3g}: {found.epsilon:.4g}")
+        if len(found.losses) > found.horizon:
+            axes.axvline(found.horizon + 0.5, color="#888888", linewidth=1, linestyle=":", label="horizon")
+        axes.set_ylim(bottom=0.0)
+        axes.set_xlabel("time of the reward")
+        axes.set_ylabel("loss: sum over its releases")
+        axes.set_title("What does every single reward lose?", fontsize="medium", loc="left")
+        axes.legend(frameon=False, fontsize="small")
+        return drawn(figure, ".svg")
+
+
+def _interval(found: Audit, place: int) -> tuple[float, float]:
+    """Return the bound, and as far on the other side: where the ratio is, not corrected for looks."""
+    tested = found.tested[place]
+    alpha = (1 - found.confidence) / len(found.tested) / 2
+    high = binomial_high(tested.found, tested.trials, alpha)
+    low = binomial_low(tested.other, tested.trials, alpha)
+    return tested.bound, float(np.log(max(high - found.claim.delta, 1e-300) / low)) if low > 0 else np.inf
+
+
+def _claims(axes: "Axes", claim: Guarantee, proved: Guarantee | None) -> None:
+    axes.axhline(claim.epsilon, color=COLOURS[0], linewidth=1.2, linestyle="--", label=f"claimed: {claim.epsilon:.4g}")
+    if proved is not None and proved.epsilon != claim.epsilon:
+        axes.axhline(
+            proved.epsilon, color=COLOURS[3], linewidth=1.2, linestyle=":", label=f"proved: {proved.epsilon:.4g}"
+        )

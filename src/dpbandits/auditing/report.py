@@ -1,0 +1,87 @@
+"""report.html of an audit: one page that needs nothing else."""
+
+from pathlib import Path
+
+from dpbandits.auditing.audit import Audit
+from dpbandits.auditing.exact import ExactAudit
+from dpbandits.auditing.figures import losses_svg, ratios_svg
+from dpbandits.auditing.words import script, sentence, settings, verdict
+from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html
+from dpbandits.simulation.parts import write_file
+
+_SHOWS = (
+    ("A refutation", "is a fact about the program, up to the stated confidence: the claim is false."),
+    (
+        "No refutation",
+        "is no proof. Another pair of reward sequences, a rarer event or a longer run may show more; privacy rests on "
+        "the theorem that is named above.",
+    ),
+    (
+        "The exact account",
+        "holds for the releases of the runs that were played, whatever the rewards were; it does not see a leak that "
+        "goes another way than the policy's own code, such as a log or the time a computer needs.",
+    ),
+)
+
+
+def write_report(path: Path, sampled: Audit | None, exact: ExactAudit | None, command: str | None = None) -> Path:
+    """Write the page of a sampled audit, an exact one, or both. `command` repeats it."""
+    parts = [found for found in (sampled, exact) if found is not None]
+    title = f"Audit of {parts[0].policy.name}"
+    blocks: list[Block] = [Heading(title, 1)]
+    if sampled is not None:
+        blocks += [Heading("Attack"), *_sampled(sampled)]
+    if exact is not None:
+        blocks += [Heading("Exact account"), *_exact(exact)]
+    blocks += [Heading("What this shows"), Bullets(_SHOWS)]
+    if command is not None:
+        blocks += [Heading("Again"), Bullets((("The same audit:", Code(command)),))]
+    return write_file(path, to_html(blocks, title).encode())
+
+
+def _sampled(found: Audit) -> list[Block]:
+    delta = found.claim.delta
+    rows = tuple(
+        (
+            script(tested.rewards),
+            script(tested.neighbours),
+            f"{tested.position}",
+            tested.event,
+            f"{tested.found:,} against {tested.other:,} of {tested.trials:,} each",
+            f"{tested.ratio(delta):.4f}",
+            f"{tested.bound:.4f}",
+        )
+        for tested in found.tested
+    )
+    header = ("rewards", "neighbours", "differ at", "event", "came", "ln of the ratio", "epsilon is at least")
+    return [
+        _verdict(found),
+        _settings(found),
+        Paragraph(
+            "Found by a search over reward sequences with one part of the trials, tested with fresh ones. Bounds are "
+            "those of Clopper and Pearson, and hold together."
+        ),
+        Table(header, rows),
+        Pictures((Picture("ratios.svg", ratios_svg(found), "Ratios of events, tested and explored"),)),
+    ]
+
+
+def _exact(found: ExactAudit) -> list[Block]:
+    return [
+        _verdict(found),
+        _settings(found),
+        Paragraph(
+            "The policy was played with rewards that cannot be read: they carry their linear form, and only a release "
+            "opens it. The loss of a reward is the sum, over the releases it is in, of what hiding it there costs."
+        ),
+        Pictures((Picture("losses.svg", losses_svg(found), "Loss of every reward by its time"),)),
+    ]
+
+
+def _verdict(found: Audit | ExactAudit) -> Table:
+    kind = "fails" if found.refuted else "holds" if isinstance(found, ExactAudit) else "undecided"
+    return Table(("verdict", "found"), ((Badge(verdict(found), kind), sentence(found)),))
+
+
+def _settings(found: Audit | ExactAudit) -> Table:
+    return Table(("", ""), tuple(settings(found)))

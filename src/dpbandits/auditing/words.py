@@ -1,0 +1,83 @@
+"""What audits found, in sentences."""
+
+from collections.abc import Sequence
+
+from dpbandits.auditing.audit import Audit
+from dpbandits.auditing.exact import ExactAudit
+from dpbandits.privacy import Guarantee
+
+_LONG = 64
+
+
+def verdict(found: Audit | ExactAudit) -> str:
+    """Return the verdict in two or three words."""
+    if found.refuted:
+        return "refuted"
+    return "not refuted" if isinstance(found, Audit) else "within the claim"
+
+
+def sentence(found: Audit | ExactAudit) -> str:
+    """Return what was found, in a sentence or two."""
+    claimed = f"{found.claim.epsilon:.6g} is claimed"
+    if isinstance(found, ExactAudit):
+        if found.leak is not None:
+            return f"Refuted: {found.leak}, so nothing bounds what it loses."
+        loss = f"reward {found.worst} loses {found.epsilon:.6g} (noise: {found.adversary})"
+        if found.refuted:
+            return f"Refuted: {loss}, and {claimed}."
+        return f"Within the claim: over {found.runs} runs no reward loses more than {found.epsilon:.6g}, and {claimed}."
+    sure = f"with {found.confidence * 100:.10g}% confidence"
+    if found.refuted:
+        return f"Refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}."
+    return (
+        f"Not refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}. "
+        "That nothing more was found is no proof."
+    )
+
+
+def budget(guarantee: Guarantee | None) -> str:
+    """Return a guarantee in few words."""
+    if guarantee is None:
+        return "none"
+    stated = (
+        f"{guarantee.epsilon:.6g}-DP"
+        if guarantee.delta == 0
+        else f"({guarantee.epsilon:.6g}, {guarantee.delta:.3g})-DP"
+    )
+    return f"{stated}, {'by' if guarantee.certified else 'claimed by'} {guarantee.theorem}"
+
+
+def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
+    """Return what was attacked and how, as names and values."""
+    rows = [
+        ("policy", f"{found.policy}"),
+        ("claim that is tested", budget(found.claim)),
+        ("proved by the accountant", budget(found.proved)),
+        ("arms", f"{found.arms}"),
+        ("steps", f"{found.horizon:,}"),
+    ]
+    if isinstance(found, Audit):
+        seen = "the arms alone" if found.view == "actions" else "every release, and the arms"
+        used = f"{found.trials:,} of {found.asked:,}" if found.trials < found.asked else f"{found.trials:,}"
+        rows += [("seen by the attacker", seen), ("trials", used), ("confidence", f"{found.confidence * 100:.10g}%")]
+    else:
+        rows += [("runs", f"{found.runs}, by chance and by adversaries")]
+    return rows
+
+
+def script(rewards: Sequence[float]) -> str:
+    """Return rewards as digits; long ones as stretches.
+
+    >>> script([0, 1, 1]), script([0] * 100 + [1] * 50)
+    ('011', '0 x 100, 1 x 50')
+    """
+    if len(rewards) <= _LONG:
+        return "".join(f"{reward:.0f}" for reward in rewards)
+    stretches: list[tuple[float, int]] = []
+    for reward in rewards:
+        if stretches and stretches[-1][0] == reward:
+            stretches[-1] = (reward, stretches[-1][1] + 1)
+        else:
+            stretches.append((reward, 1))
+    shown = ", ".join(f"{reward:.0f} x {times}" for reward, times in stretches[:12])
+    return shown + (" ..." if len(stretches) > 12 else "")

@@ -1,0 +1,166 @@
+"""`dpbandits audit`."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
+from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.report import write_report
+from dpbandits.auditing.words import script, sentence, settings
+from dpbandits.cli.app import app
+from dpbandits.cli.words import check_ending, console, parse_policy, whole
+from dpbandits.errors import InvalidInput
+from dpbandits.policies.base import Policy
+from dpbandits.privacy import Budget
+
+_BROKEN = "broken/"
+_DELTA = 1e-6
+
+
+@app.command("audit")
+def audit_command(
+    policy: Annotated[
+        str,
+        typer.Argument(
+            help="A policy, with settings after colons, as in `simulate`. broken lists policies that are broken on "
+            "purpose; broken/NAME is one of them."
+        ),
+    ],
+    epsilon: Annotated[
+        float, typer.Option(help="The budget the policy is made for; for one without, the claim.")
+    ] = 1.0,
+    delta: Annotated[
+        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1e-6.")
+    ] = None,
+    variant: Annotated[str | None, typer.Option(help="The policy's variant, such as published.")] = None,
+    view: Annotated[
+        str, typer.Option(help="What the attacker sees: actions (the arms alone) or releases (every value as well).")
+    ] = "actions",
+    arms: Annotated[int, typer.Option(help="How many arms.")] = 2,
+    horizon: Annotated[
+        str | None, typer.Option(help="Steps per run. Default: as few as the policy's choices need to differ.")
+    ] = None,
+    trials: Annotated[
+        str, typer.Option(help="The most runs to play, search and test together; 1e7 is a number.")
+    ] = "4e6",
+    confidence: Annotated[float, typer.Option(help="Of the lower bound on epsilon.")] = 0.95,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Instead: the exact loss of every reward through all releases of many runs."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same audit.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Cores to use. Default: all.")] = None,
+    gpu: Annotated[
+        bool | None, typer.Option("--gpu/--no-gpu", help="Play on a GPU. Default: where there is one.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page with figures to this file (.html).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write what was found to this file (.json).")] = None,
+) -> None:
+    """Try to break a privacy claim.
+
+    It searches for two reward sequences that differ in one reward, and for something the policy then does much more
+    often with one than with the other. If that is more than its claim allows, the claim is refuted: exit status 1. A
+    claim that is not refuted is not proved by that. Examples:
+
+    dpbandits audit dp-ucb --variant published --epsilon 1
+
+    dpbandits audit dp-imed --epsilon 0.5 --view releases --trials 1e7 --report audit.html
+
+    dpbandits audit dp-ucb-int --exact
+    """
+    check_ending(report=report, allowed=(".html",))
+    check_ending(out=out, allowed=(".json",))
+    if policy == "broken":
+        console().print(_broken_table())
+        return
+    chosen = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
+    claim = None
+    if chosen.claim() is None and chosen.guarantee() is None:
+        claim = Budget(epsilon, delta or 0.0)
+    steps = None if horizon is None else whole("horizon", horizon)
+    sampled = None
+    if not exact:
+        sampled = audit(
+            chosen,
+            view=view,
+            arms=arms,
+            horizon=steps,
+            trials=whole("trials", trials),
+            confidence=confidence,
+            claim=claim,
+            seed=seed,
+            workers=workers,
+            gpu=gpu,
+        )
+    account = None
+    if exact or report is not None:
+        account = exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed)
+    found: Audit | ExactAudit | None = sampled or account
+    assert found is not None
+    again = _command(found, policy, epsilon, delta, variant)
+    _show(found)
+    print(f"Again: {again}")
+    if report is not None:
+        write_report(report, sampled, account, again)
+        print(f"Report: {report}")
+    if out is not None:
+        out.write_text(json.dumps(found.to_dict(), indent=2) + "\n")
+        print(f"Data: {out}")
+    if found.refuted:
+        raise typer.Exit(1)
+
+
+def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
+    delta = _DELTA if delta is None else delta
+    if not text.startswith(_BROKEN):
+        return parse_policy(text, epsilon, delta)
+    name = text.removeprefix(_BROKEN)
+    if name not in BROKEN:
+        raise InvalidInput(f"Expected policy {text!r} to be one of {', '.join(_BROKEN + each for each in BROKEN)}.")
+    return BROKEN[name].make(epsilon, delta)
+
+
+def _show(found: Audit | ExactAudit) -> None:
+    table = Table(title=f"Audit of {found.policy.name}", show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for row in settings(found):
+        table.add_row(*row)
+    console().print(table)
+    if isinstance(found, Audit):
+        for tested in found.tested:
+            print(
+                f"Event: {tested.event}\n"
+                f"  rewards    {script(tested.rewards)}: {tested.found:,} of {tested.trials:,}\n"
+                f"  neighbours {script(tested.neighbours)}: {tested.other:,} of {tested.trials:,} "
+                f"(they differ at {tested.position})\n"
+                f"  ln of the ratio {tested.ratio(found.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
+            )
+    print(sentence(found))
+
+
+def _command(found: Audit | ExactAudit, policy: str, epsilon: float, delta: float | None, variant: str | None) -> str:
+    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
+    words += ["--delta", f"{delta!r}"] if delta is not None else []
+    words += ["--variant", variant] if variant is not None else []
+    words += ["--arms", f"{found.arms}", "--horizon", f"{found.horizon}"]
+    if isinstance(found, Audit):
+        words += ["--view", found.view, "--trials", f"{found.asked}", "--confidence", f"{found.confidence!r}"]
+        words += ["--gpu"] if found.on_gpu else ["--no-gpu"]
+    else:
+        words += ["--exact"]
+    return shlex.join([*words, "--seed", f"{found.seed}"])
+
+
+def _broken_table() -> Table:
+    table = Table(title="Policies that are broken on purpose: the audit should refute every one of them")
+    table.add_column("name")
+    table.add_column("what is wrong", overflow="fold")
+    for name, broken in BROKEN.items():
+        table.add_row(_BROKEN + name, broken.wrong)
+    return table

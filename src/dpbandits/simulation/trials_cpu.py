@@ -1,0 +1,111 @@
+"""Trials on the cores of this machine."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.errors import InvalidInput
+from dpbandits.mechanisms.seeded import SeededNoise
+from dpbandits.mechanisms.state import allocate
+from dpbandits.policies.base import Policy
+from dpbandits.simulation.script import Script
+
+_STEPS_AT_ONCE = 2**24
+_MOST_AT_ONCE = 2**15
+_FIRST_ROOM = 64
+
+
+class CPUPlayer:
+    """Plays a policy in the compiled loop; threads may share it."""
+
+    def __init__(self, policy: Policy, arms: int, horizon: int, is_exact: bool, workers: int) -> None:
+        self.workers = workers
+        self.at_once = max(64, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
+        self._policy, self._sizes = policy, (arms, horizon)
+        self._is_exact = is_exact
+        self._setup = policy.configure(arms, horizon)
+        self._stop = np.zeros(1, dtype=np.int64)
+        self._room = _FIRST_ROOM
+
+    def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return a number for the sequence of arms of every run."""
+        return self._play(script, runs, seed, np.empty((0, 2), dtype=np.int64))
+
+    def path(self, script: Script, run: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return the decisions of one of these runs: all up to it are played again, and it is the last."""
+        path = np.zeros((self._sizes[1], 2), dtype=np.int64)
+        self._play(script, run + 1, seed, path)
+        return path
+
+    def scores(self, script: Script, other: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
+        """Return the likelihood-ratio score of every run."""
+        from dpbandits.simulation.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
+
+        path = np.empty((self._sizes[1], 2), dtype=np.int64)
+        scores = np.zeros(runs)
+        while True:
+            values = np.empty(self._room)
+            watched = WatchedNoise(SeededNoise(seed), values, np.zeros(SEEN, dtype=np.int64))
+            forced = ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
+            lacking = self._run(
+                self._score_trials,
+                *(self._setup.params, self._state(), script.totals, other.totals, watched, forced),
+                *(*self._sizes, path, scores, self._stop),
+            )
+            if lacking <= 0:
+                check(self._policy, self._sizes[0], lacking)
+                return scores
+            self._room = 2 * (len(values) + lacking)
+
+    def stop(self) -> None:
+        """End the runs that are being played, in whatever thread. Their numbers are not complete."""
+        self._stop[0] = 1
+
+    def _play(
+        self, script: Script, runs: int, seed: np.random.SeedSequence, path: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        codes = np.zeros(runs, dtype=np.int64)
+        self._run(
+            self._play_trials,
+            *(self._setup.params, self._state(), script.totals, SeededNoise(seed)),
+            *(*self._sizes, self._is_exact, path, codes, self._stop),
+        )
+        check(self._policy, self._sizes[0], int(codes.min(initial=0)))
+        return codes
+
+    def _run(self, player: Any, *arguments: Any) -> Any:
+        from numba.core.errors import NumbaError
+
+        try:
+            return player(*arguments)
+        except NumbaError as problem:
+            raise InvalidInput(
+                f"Expected the kernels of {self._policy.name} to compile. `dpb.simulate` with it says more."
+            ) from problem
+
+    def _state(self) -> Any:
+        return allocate(self._setup.state_class, self._setup.sizes, np.float64)
+
+    @cached_property
+    def _play_trials(self) -> Any:
+        from dpbandits.simulation.script_loop import trial_player
+
+        return trial_player(self._setup.params, self._state())
+
+    @cached_property
+    def _score_trials(self) -> Any:
+        from dpbandits.simulation.script_loop import score_player
+
+        return score_player(self._setup.params, self._state())
+
+
+def check(policy: Policy, arms: int, answer: int) -> None:
+    """Refuse a policy that answered with an arm that does not exist, or held one for less than a play."""
+    from dpbandits.simulation.script_loop import WRONG_ARM, WRONG_HOLD
+
+    if answer == WRONG_ARM:
+        raise InvalidInput(f"Expected `select` of {policy.name} to return an arm in [0, {arms - 1}].")
+    if answer == WRONG_HOLD:
+        raise InvalidInput(f"Expected `hold` of {policy.name} to return at least 1.")

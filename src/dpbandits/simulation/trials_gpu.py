@@ -1,0 +1,150 @@
+"""Trials on a GPU: a thread per run, the same kernels. Loaded only where numba-cuda finds a device."""
+
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.errors import InvalidInput
+from dpbandits.mechanisms.state import allocate
+from dpbandits.policies.base import Policy
+from dpbandits.simulation.script import Script
+from dpbandits.simulation.trials_cpu import check
+
+_MOST_AT_ONCE = 2**20
+_BYTES_AT_ONCE = 2**32
+_THREADS = 128
+_FIRST_ROOM = 64
+
+
+@cache
+def has_gpu() -> bool:
+    """Tell whether there is a GPU that numba-cuda can use."""
+    if find_spec("numba_cuda") is None:
+        return False
+    if not hasattr(np, "row_stack"):
+        np.vstack = np.vstack  # type: ignore[attr-defined]  # numba-cuda 0.30 needs the name, which numpy 2.5 dropped
+    try:
+        from numba import cuda
+
+        return bool(cuda.is_available())
+    except Exception:  # noqa: BLE001  (a driver that is half installed can raise anything)
+        return False
+
+
+class GPUPlayer:
+    """Plays a policy with a thread per run. Its random numbers are others than those of the CPU."""
+
+    workers = 1
+
+    def __init__(self, policy: Policy, arms: int, horizon: int, is_exact: bool, workers: int) -> None:
+        if not has_gpu():
+            raise InvalidInput("Expected gpu=True where there is a GPU: none was found (pip install dpbandits[gpu]).")
+        self._policy, self._sizes = policy, (arms, horizon)
+        self._is_exact = is_exact
+        self._setup = policy.configure(arms, horizon)
+        self._room = _FIRST_ROOM
+        _prepare()
+        needed = _bytes(allocate(self._setup.state_class, self._setup.sizes, np.float64)) + 16 * horizon
+        self.at_once = max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // needed))
+
+    def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return a number for the sequence of arms of every run."""
+        return self._play(script, 0, runs, seed, np.empty((runs, 0, 2), dtype=np.int64))
+
+    def path(self, script: Script, run: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return the decisions of one of these runs."""
+        path: NDArray[np.int64] = np.zeros((1, self._sizes[1], 2), dtype=np.int64)
+        self._play(script, run, 1, seed, path)
+        return path.reshape(-1, 2)
+
+    def scores(self, script: Script, other: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
+        """Return the likelihood-ratio score of every run."""
+        from numba import cuda
+
+        from dpbandits.simulation.cuda import score_runs
+        from dpbandits.simulation.watched import KNOWN, SEEN
+
+        while True:
+            scores, answers = cuda.device_array(runs), cuda.device_array(runs, dtype=np.int64)
+            self._launch(
+                score_runs,
+                runs,
+                *(self._setup.params, self._states(runs), script.totals, other.totals),
+                *(_generators(runs), _number(seed), *self._sizes, cuda.device_array((runs, self._room))),
+                *(cuda.device_array((runs, SEEN), dtype=np.int64), cuda.device_array((runs, KNOWN))),
+                *(cuda.device_array((runs, self._sizes[1], 2), dtype=np.int64), scores, answers),
+            )
+            found = answers.copy_to_host()
+            check(self._policy, self._sizes[0], int(found.min()))
+            if found.max() <= self._room:
+                return np.asarray(scores.copy_to_host())
+            self._room = 2 * int(found.max())
+
+    def stop(self) -> None:
+        """Nothing can be stopped: a launch is short."""
+
+    def _play(
+        self, script: Script, first: int, runs: int, seed: np.random.SeedSequence, path: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        from numba import cuda
+
+        from dpbandits.simulation.cuda import play_runs
+
+        codes, paths = cuda.device_array(runs, dtype=np.int64), cuda.to_device(path)
+        self._launch(
+            play_runs,
+            runs,
+            *(self._setup.params, self._states(runs), script.totals, _generators(runs), _number(seed), first),
+            *(*self._sizes, self._is_exact, paths, codes),
+        )
+        found: NDArray[np.int64] = codes.copy_to_host()
+        check(self._policy, self._sizes[0], int(found.min(initial=0)))
+        path[...] = paths.copy_to_host()
+        return found
+
+    def _launch(self, kernel: Any, runs: int, *arguments: Any) -> None:
+        from numba.core.errors import NumbaError
+
+        try:
+            kernel[(runs + _THREADS - 1) // _THREADS, _THREADS](*arguments)
+        except NumbaError as problem:
+            raise InvalidInput(
+                f"Expected the kernels of {self._policy.name} to compile for the GPU. Without it (gpu=False) they may."
+            ) from problem
+
+    def _states(self, runs: int) -> Any:
+        return _on_device(allocate(self._setup.state_class, self._setup.sizes, np.float64), runs)
+
+
+def _prepare() -> None:
+    from dpbandits.simulation import cuda  # noqa: F401  (its kernels are recorded on import)
+    from dpbandits.simulation.compiled import register_kernels
+
+    register_kernels()
+
+
+def _on_device(part: Any, runs: int) -> Any:
+    """Return a state with a row for every run."""
+    from numba import cuda
+
+    if isinstance(part, np.ndarray):
+        return cuda.device_array((runs, *part.shape), dtype=part.dtype)
+    return type(part)(*(_on_device(inner, runs) for inner in part))
+
+
+def _generators(runs: int) -> Any:
+    from numba import cuda
+    from numba.cuda.random import xoroshiro128p_dtype
+
+    return cuda.device_array(runs, dtype=xoroshiro128p_dtype)
+
+
+def _number(seed: np.random.SeedSequence) -> np.uint64:
+    return np.uint64(seed.generate_state(1, np.uint64)[0])
+
+
+def _bytes(part: Any) -> int:
+    return part.nbytes if isinstance(part, np.ndarray) else sum(_bytes(inner) for inner in part)
