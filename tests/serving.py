@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import dpbandits as dpb
+from dpbandits.auditing.secret import secret_reward
+from dpbandits.auditing.taint import TaintNoise
 from dpbandits.live import Assignment
 from dpbandits.mechanisms import LAPLACE, SecureNoise, release
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from dpbandits.auditing.secret import secret_reward
-from dpbandits.auditing.taint import TaintNoise
 
 HORIZON = 400
 SERVABLE: list[Policy] = [

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpbandits as dpb
-from dpbandits.reproduce import Settings, Study
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
+from dpbandits.reproduce import Settings, Study
 from dpbandits.simulation import RegretSummary
 
 Told = Callable[[Any, int], Any]

@@ -3,8 +3,9 @@
 Importing the package is light: numba, OpenDP, dp-accounting, pandas and matplotlib are loaded on first use.
 """
 
-from dpbandits import environments, live, mechanisms, policies, privacy, theory
+from dpbandits import auditing, environments, live, mechanisms, policies, privacy, theory
 from dpbandits._kernel import kernel
+from dpbandits.auditing import audit, exact_audit
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError
 from dpbandits.live import Bandit
@@ -67,7 +68,10 @@ __all__ = [
     "PrivateUCB",
     "SimulationResult",
     "ThompsonSampling",
+    "audit",
+    "auditing",
     "environments",
+    "exact_audit",
     "kernel",
     "live",
     "mechanisms",

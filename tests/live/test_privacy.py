@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.playing import Game
+from dpbandits.auditing.secret import Leak
 from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose
-from dpbandits.auditing.playing import Game
 from serving import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
-from dpbandits.auditing.secret import Leak
 
 every_servable_policy = pytest.mark.parametrize("policy", SERVABLE, ids=shown)
 every_way = pytest.mark.parametrize("way", WAYS)

@@ -17,6 +17,9 @@ import pytest
 import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits import _kernel
+from dpbandits.auditing.playing import CUTS, Game
+from dpbandits.auditing.secret import Leak, Secret, secret_reward
+from dpbandits.auditing.taint import TaintNoise
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.mechanisms.state import restore, to_plain
@@ -25,9 +28,6 @@ from dpbandits.policies.evident import INDICES
 from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import Ledger, compose, rho_of, zcdp_epsilon
 from dpbandits.simulation.job import Job
-from dpbandits.auditing.playing import CUTS, Game
-from dpbandits.auditing.secret import Leak, Secret, secret_reward
-from dpbandits.auditing.taint import TaintNoise
 
 DELTA = 1e-6
 HORIZON = 260

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SeededNoise, WeightedHybrid
 from dpbandits.policies import Policy, hold, select, update
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
 from dpbandits.privacy import Ledger
-from dpbandits.auditing.playing import Game
 
 ARMS, HORIZON = 3, 400
 HYBRID, WEIGHTED = Hybrid(8.0, noise=SeededNoise(0)), WeightedHybrid(8.0, noise=SeededNoise(0))

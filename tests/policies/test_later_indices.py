@@ -10,11 +10,11 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 import dpbandits as dpb
+from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import Policy, hold, select
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean, phase_cost, private_divergence_by_search
-from dpbandits.auditing.playing import Game
 
 MEANS = (0.45, 0.7, 0.2, 0.6)
 ARMS = len(MEANS)

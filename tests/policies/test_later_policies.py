@@ -9,12 +9,12 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import dpbandits as dpb
+from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, RecordingNoise, SeededNoise, release
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import FOREVER, Policy, block_ucb, dp_se, hold, select
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean
-from dpbandits.auditing.playing import Game
 
 MEANS = (0.45, 0.7, 0.2, 0.6)
 ARMS = len(MEANS)

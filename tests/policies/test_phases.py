@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
+from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import FOREVER, Policy, hold
 from dpbandits.policies.adac_ucb import AdaCUCB
 from dpbandits.policies.phases import PhasePolicy, geometric_ends
 from dpbandits.privacy import Budget, LaplaceEvent, Ledger, scale_for
-from dpbandits.auditing.playing import Game
 
 
 def ends(policy: PhasePolicy, most: int = 8) -> list[int]:

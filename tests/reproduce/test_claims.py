@@ -10,6 +10,8 @@ import pytest
 from scipy.stats import binom, binomtest, laplace
 
 import dpbandits as dpb
+from dpbandits.auditing.broken.printed import PrintedAlgorithm3
+from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import LAPLACE, Hybrid, SeededNoise, release
 from dpbandits.privacy import Budget, LaplaceEvent, compose, interval_epsilon, interval_guarantee
 from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check_claims
@@ -17,9 +19,7 @@ from dpbandits.reproduce.claims import bound_counterexample as event
 from dpbandits.reproduce.claims import counters, interval
 from dpbandits.reproduce.claims.counters import tail
 from dpbandits.reproduce.experiments import DELTA
-from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.reproduce.statistics import Interval, difference, log_ratio, mean_at, number, range_within, share
-from dpbandits.auditing.playing import Game
 from showing import summary_of
 
 Small = tuple[Study, dict[str, Finding], Path]

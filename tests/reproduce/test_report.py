@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpbandits.reproduce import CLAIMS, Finding, Study, write_all
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Table, to_html, to_markdown
+from dpbandits.reproduce import CLAIMS, Finding, Study, write_all
 from dpbandits.reproduce.experiments import FORMS, PANELS, TWO_ARMS
 from dpbandits.reproduce.figures import _apart, draw_panel
 

@@ -4,12 +4,13 @@ Every thread has its row of the states, and a generator of its own, seeded by th
 """
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
 from numba.core.types import Array
-from numba.core.types.containers import BaseNamedTuple, BaseTuple
+from numba.core.types.containers import BaseTuple
 from numba.cuda.random import (
     init_xoroshiro128p_state,
     xoroshiro128p_normal_float64,
@@ -18,8 +19,9 @@ from numba.cuda.random import (
 from numba.extending import overload
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.draws import normal, uniform
+from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
+from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.script_loop import play_script, replay_script
 from dpbandits.simulation.watched import DRAWS, RELEASES, ForcedNoise, WatchedNoise, likelihood, score
 
@@ -66,21 +68,25 @@ def _normal(noise: CudaNoise) -> float:
     return xoroshiro128p_normal_float64(noise.generators, noise.thread)
 
 
-def row(part: Any, i: int) -> Any:
-    """Return the state of one run."""
-    raise NotImplementedError("for compiled code")
+@kernel
+def _gamma(noise: CudaNoise, shape: float) -> float:
+    """Return a Gamma(shape) number, shape >= 1, by Marsaglia & Tsang 2000."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(noise)
+        v = (1.0 + c * x) ** 3
+        if v > 0.0 and math.log1p(-uniform(noise)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return d * v
 
 
-@overload(row, strict=False)
-def _row(part: Any, i: Any) -> Any:
-    if isinstance(part, Array):
-        return lambda part, i: part[i]
-    if isinstance(part, BaseNamedTuple):
-        parts = ", ".join(f"row(part[{place}], i)" for place in range(len(part)))
-        scope = {"row": row, "State": part.instance_class}
-        exec(f"def rows(part, i):\n    return State({parts})", scope)
-        return scope["rows"]
-    return None
+@beta.register(CudaNoise)
+@kernel
+def _beta(noise: CudaNoise, a: float, b: float) -> float:
+    # A shape below 1 by U^(1/shape): Gamma(a) = Gamma(a + 1) U^(1/a).
+    one = _gamma(noise, a + 1.0) * (1.0 - uniform(noise)) ** (1.0 / a)
+    other = _gamma(noise, b + 1.0) * (1.0 - uniform(noise)) ** (1.0 / b)
+    return one / (one + other)
 
 
 def wipe(part: Any) -> None:
@@ -120,10 +126,11 @@ _play = cuda.jit(device=True)(play_script)
 _replay = cuda.jit(device=True)(replay_script)
 
 
-@cuda.jit
-def play_runs(
+@cuda.jit(device=True)
+def _play_run(
+    state: Any,
+    i: int,
     params: Any,
-    states: Any,
     totals: Any,
     generators: Any,
     seed: Any,
@@ -134,19 +141,16 @@ def play_runs(
     paths: Any,
     codes: Any,
 ) -> None:
-    """Play run number `first` and those after it."""
-    i = cuda.grid(1)
-    if i < len(codes):
-        init_xoroshiro128p_state(generators, i, seed + np.uint64(first + i) * _STRIDE)
-        state = row(states, i)
-        wipe(state)
-        codes[i] = _play(params, state, totals, CudaNoise(generators, i), arms, horizon, is_exact, paths[i])
+    init_xoroshiro128p_state(generators, i, seed + np.uint64(first + i) * _STRIDE)
+    wipe(state)
+    codes[i] = _play(params, state, totals, CudaNoise(generators, i), arms, horizon, is_exact, paths[i])
 
 
-@cuda.jit
-def score_runs(
+@cuda.jit(device=True)
+def _score_run(
+    state: Any,
+    i: int,
     params: Any,
-    states: Any,
     totals: Any,
     others: Any,
     generators: Any,
@@ -160,12 +164,7 @@ def score_runs(
     scores: Any,
     answers: Any,
 ) -> None:
-    """Play and score; an answer is how many values were released, or what was wrong."""
-    i = cuda.grid(1)
-    if i >= len(scores):
-        return
     init_xoroshiro128p_state(generators, i, seed + np.uint64(i) * _STRIDE)
-    state = row(states, i)
     wipe(state)
     wipe(seen[i])
     noise = WatchedNoise(CudaNoise(generators, i), values[i], seen[i])
@@ -185,3 +184,43 @@ def score_runs(
     wipe(known[i])
     is_same = _replay(params, state, others, forced, horizon, paths[i])
     scores[i] = score(own, likelihood(forced, releases, is_same, drawn))
+
+
+def player(state: Any) -> Any:
+    """Return the kernel that plays run number `first` and those after it; see `_play_run` for its arguments."""
+    return _per_thread(_play_run, 10, _classes(state))
+
+
+def scorer(state: Any) -> Any:
+    """Return the kernel that plays and scores. An answer is how many values were released, or what was wrong."""
+    return _per_thread(_score_run, 13, _classes(state))
+
+
+@cache
+def _per_thread(body: Any, arguments: int, classes: tuple[Any, ...]) -> Any:
+    """Return a kernel that calls `body` with a thread's row of the states.
+
+    Its text depends on the State: device functions cannot return arrays, so that the row must be built in the kernel.
+    """
+    register_kernels()
+    scope: dict[str, Any] = {"cuda": cuda, "body": body}
+    row = _row(classes, "states", scope)
+    names = ", ".join(f"argument{place}" for place in range(arguments))
+    text = (
+        f"def kernel(states, runs, {names}):\n    i = cuda.grid(1)\n    if i < runs:\n        body({row}, i, {names})\n"
+    )
+    exec(text, scope)
+    return cuda.jit(scope["kernel"])
+
+
+def _classes(part: Any) -> tuple[Any, ...]:
+    """Return the NamedTuple class of a state and those of its parts; of an array nothing."""
+    return (type(part), *map(_classes, part)) if isinstance(part, tuple) else ()
+
+
+def _row(classes: tuple[Any, ...], text: str, scope: dict[str, Any]) -> str:
+    if not classes:
+        return f"{text}[i]"
+    name = f"State{len(scope)}"
+    scope[name] = classes[0]
+    return f"{name}({', '.join(_row(inner, f'{text}[{place}]', scope) for place, inner in enumerate(classes[1:]))})"

@@ -1,5 +1,6 @@
 """Trials on a GPU: a thread per run, the same kernels. Loaded only where numba-cuda finds a device."""
 
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -24,8 +25,8 @@ def has_gpu() -> bool:
     """Tell whether there is a GPU that numba-cuda can use."""
     if find_spec("numba_cuda") is None:
         return False
-    if not hasattr(np, "row_stack"):
-        np.vstack = np.vstack  # type: ignore[attr-defined]  # numba-cuda 0.30 needs the name, which numpy 2.5 dropped
+    # numba-cuda 0.30 looks for a name that numpy 2.5 has dropped.
+    vars(np).setdefault("row_stack", np.vstack)
     try:
         from numba import cuda
 
@@ -46,8 +47,9 @@ class GPUPlayer:
         self._is_exact = is_exact
         self._setup = policy.configure(arms, horizon)
         self._room = _FIRST_ROOM
-        _prepare()
-        needed = _bytes(allocate(self._setup.state_class, self._setup.sizes, np.float64)) + 16 * horizon
+        self._params = _moved(self._setup.params)
+        self._state = allocate(self._setup.state_class, self._setup.sizes, np.float64)
+        needed = _bytes(self._state) + 16 * horizon
         self.at_once = max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // needed))
 
     def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
@@ -64,15 +66,15 @@ class GPUPlayer:
         """Return the likelihood-ratio score of every run."""
         from numba import cuda
 
-        from dpbandits.simulation.cuda import score_runs
+        from dpbandits.simulation.cuda import scorer
         from dpbandits.simulation.watched import KNOWN, SEEN
 
         while True:
             scores, answers = cuda.device_array(runs), cuda.device_array(runs, dtype=np.int64)
             self._launch(
-                score_runs,
+                scorer(self._state),
                 runs,
-                *(self._setup.params, self._states(runs), script.totals, other.totals),
+                *(self._params, cuda.to_device(script.totals), cuda.to_device(other.totals)),
                 *(_generators(runs), _number(seed), *self._sizes, cuda.device_array((runs, self._room))),
                 *(cuda.device_array((runs, SEEN), dtype=np.int64), cuda.device_array((runs, KNOWN))),
                 *(cuda.device_array((runs, self._sizes[1], 2), dtype=np.int64), scores, answers),
@@ -91,13 +93,13 @@ class GPUPlayer:
     ) -> NDArray[np.int64]:
         from numba import cuda
 
-        from dpbandits.simulation.cuda import play_runs
+        from dpbandits.simulation.cuda import player
 
         codes, paths = cuda.device_array(runs, dtype=np.int64), cuda.to_device(path)
         self._launch(
-            play_runs,
+            player(self._state),
             runs,
-            *(self._setup.params, self._states(runs), script.totals, _generators(runs), _number(seed), first),
+            *(self._params, cuda.to_device(script.totals), _generators(runs), _number(seed), first),
             *(*self._sizes, self._is_exact, paths, codes),
         )
         found: NDArray[np.int64] = codes.copy_to_host()
@@ -106,24 +108,16 @@ class GPUPlayer:
         return found
 
     def _launch(self, kernel: Any, runs: int, *arguments: Any) -> None:
-        from numba.core.errors import NumbaError
+        from numba.core.errors import NumbaError, NumbaPerformanceWarning
 
         try:
-            kernel[(runs + _THREADS - 1) // _THREADS, _THREADS](*arguments)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NumbaPerformanceWarning)  # few runs leave most of a GPU idle
+                kernel[(runs + _THREADS - 1) // _THREADS, _THREADS](_on_device(self._state, runs), runs, *arguments)
         except NumbaError as problem:
             raise InvalidInput(
                 f"Expected the kernels of {self._policy.name} to compile for the GPU. Without it (gpu=False) they may."
             ) from problem
-
-    def _states(self, runs: int) -> Any:
-        return _on_device(allocate(self._setup.state_class, self._setup.sizes, np.float64), runs)
-
-
-def _prepare() -> None:
-    from dpbandits.simulation import cuda  # noqa: F401  (its kernels are recorded on import)
-    from dpbandits.simulation.compiled import register_kernels
-
-    register_kernels()
 
 
 def _on_device(part: Any, runs: int) -> Any:
@@ -133,6 +127,15 @@ def _on_device(part: Any, runs: int) -> Any:
     if isinstance(part, np.ndarray):
         return cuda.device_array((runs, *part.shape), dtype=part.dtype)
     return type(part)(*(_on_device(inner, runs) for inner in part))
+
+
+def _moved(part: Any) -> Any:
+    """Return constants with their arrays on the device."""
+    from numba import cuda
+
+    if isinstance(part, np.ndarray):
+        return cuda.to_device(part)
+    return type(part)(*map(_moved, part)) if isinstance(part, tuple) else part
 
 
 def _generators(runs: int) -> Any:

@@ -1,0 +1,144 @@
+"""The audit measured, into benchmarks/audit.md: what it refutes, what it does not, false alarms, power, the exact account.
+
+    python benchmarks/audit.py [SECTION ...]      sections: broken, family, false_alarms, power, exact; all by default
+
+The family is every shipped private policy with its default settings, at two budgets and from both views: 99.9%
+confidence over all of them together, which every single audit's confidence is chosen for. On two cores it takes most of
+an hour; on a GPU some minutes.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import dpbandits as dpb
+from dpbandits.auditing import exact_audit
+from dpbandits.auditing.broken import BROKEN
+from dpbandits.policies import POLICIES, Policy
+
+DELTA = 1e-6
+EPSILONS = (0.1, 1.0)
+VIEWS = ("actions", "releases")
+TRIALS = 10_010_000  # a little more than is said, since parts are whole numbers
+FAMILY_CONFIDENCE = 0.999
+TARGET = Path(__file__).with_suffix(".md")
+FALSE_ALARM_AUDITS = 400
+
+
+def shipped(epsilon: float) -> Iterator[Policy]:
+    for kind in POLICIES.values():
+        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        given = {"epsilon": epsilon, "delta": DELTA}
+        policy = kind(**{name: value for name, value in given.items() if name in known})
+        if policy.guarantee(1000) is not None:
+            yield policy
+
+
+def broken() -> Iterator[str]:
+    """ε = 1, 95% confidence, 4e6 trials at most: which views refute it, and how long that takes."""
+    yield "| policy | actions | releases | exact |\n|---|---|---|---|"
+    for name, spoiled in BROKEN.items():
+        policy = spoiled.make(1.0, DELTA)
+        cells = []
+        for view in VIEWS:
+            start = time.perf_counter()
+            found = dpb.audit(policy, view=view)
+            said = f"{found.lower_bound:.3f} > {found.claim.epsilon:.3g}" if found.refuted else "not refuted"
+            cells.append(f"{said}, {time.perf_counter() - start:.0f} s")
+        start = time.perf_counter()
+        account = exact_audit(policy)
+        said = account.leak or f"{account.epsilon:.3f} > {account.claim.epsilon:.3g}"
+        cells.append(f"{said if account.refuted else 'not refuted'}, {time.perf_counter() - start:.0f} s")
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def family() -> Iterator[str]:
+    """At least 1e7 trials each, 99.9% confidence over the whole table."""
+    audits = [(policy, view) for epsilon in EPSILONS for policy in shipped(epsilon) for view in VIEWS]
+    confidence = 1 - (1 - FAMILY_CONFIDENCE) / len(audits)
+    refuted = 0
+    yield "| policy | ε | view | steps | claim | ε is at least | largest ratio | trials | seconds | verdict |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for policy, view in audits:
+        start = time.perf_counter()
+        found = dpb.audit(policy, view=view, trials=TRIALS, confidence=confidence)
+        seconds = time.perf_counter() - start
+        refuted += found.refuted
+        largest = max((tested.ratio(found.claim.delta) for tested in found.tested), default=0.0)
+        yield (
+            f"| {policy.name} | {policy.epsilon:g} | {view} | {found.horizon:,} | {found.claim.epsilon:.4g} "  # type: ignore[attr-defined]
+            f"| {found.lower_bound:.4f} | {largest:.4f} | {found.trials:,} | {seconds:.0f} "
+            f"| {'REFUTED' if found.refuted else 'not refuted'} |"
+        )
+    yield f"\n{len(audits)} audits, {refuted} refuted."
+
+
+def false_alarms() -> Iterator[str]:
+    """Mechanisms whose ε is exactly tight, at 95% confidence: how many of 400 audits accuse them."""
+    yield "| mechanism | trials | accused | largest allowed (7%) |\n|---|---|---|---|"
+    for policy in (dpb.LDPUCBLaplace(epsilon=1.0), dpb.LDPUCBBernoulli(epsilon=1.0)):
+        for trials in (2000, 20_000, 200_000):
+            accused = sum(
+                dpb.audit(policy, view="releases", arms=1, horizon=1, trials=trials, seed=seed).refuted
+                for seed in range(FALSE_ALARM_AUDITS)
+            )
+            yield f"| {policy.name}, one release | {trials:,} | {accused} of {FALSE_ALARM_AUDITS} | 28 |"
+
+
+def power() -> Iterator[str]:
+    """One Laplace release at ε = 1, and DP-UCB as published and as proved, at 95%."""
+    yield "| audited | view | trials | ε is at least | claim | seconds |\n|---|---|---|---|---|---|"
+    laplace = dpb.LDPUCBLaplace(epsilon=1.0)
+    for seed in range(5):
+        start = time.perf_counter()
+        found = dpb.audit(laplace, view="releases", arms=1, horizon=1, trials=1_000_000, seed=seed)
+        yield (
+            f"| one Laplace release, seed {seed} | releases | {found.trials:,} | {found.lower_bound:.4f} | 1 "
+            f"| {time.perf_counter() - start:.1f} |"
+        )
+    for variant in ("published", "proved"):
+        for view in VIEWS:
+            start = time.perf_counter()
+            found = dpb.audit(dpb.DPUCB(epsilon=1.0, variant=variant), view=view)
+            yield (
+                f"| dp-ucb, {variant} | {view} | {found.trials:,} | {found.lower_bound:.4f} | 1 "
+                f"| {time.perf_counter() - start:.1f} |"
+            )
+
+
+def exact() -> Iterator[str]:
+    """The loss of the worst reward, at the claim's delta, over runs by chance and by adversaries."""
+    yield "| policy | ε | steps | worst loss | guarantee | verdict |\n|---|---|---|---|---|---|"
+    published = [kind(epsilon=1.0, variant="published") for kind in (dpb.DPUCB, dpb.DPUCBBound, dpb.HybridDMAB)]
+    for policy in (*(each for epsilon in EPSILONS for each in shipped(epsilon)), *published):
+        found = exact_audit(policy)
+        name = policy.name + (", published" if policy in published else "")
+        verdict = "exceeds the claim" if found.refuted else "within"
+        yield (
+            f"| {name} | {policy.epsilon:g} | {found.horizon:,} | {found.epsilon:.6g} "  # type: ignore[attr-defined]
+            f"| {found.claim.epsilon:.6g} | {verdict} |"
+        )
+
+
+SECTIONS = {section.__name__: section for section in (power, broken, exact, false_alarms, family)}
+
+
+def main() -> None:
+    asked = sys.argv[1:] or list(SECTIONS)
+    written = TARGET.read_text().split("\n## ")[1:] if TARGET.exists() else []
+    parts = {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip() for part in written}
+    for name in asked:
+        lines = []
+        for line in SECTIONS[name]():
+            print(line, flush=True)
+            lines.append(line)
+        parts[name.replace("_", " ")] = f"{SECTIONS[name].__doc__}\n\n" + "\n".join(lines)
+    order = [name.replace("_", " ") for name in SECTIONS]
+    body = "".join(f"\n## {name}\n\n{parts[name]}\n" for name in order if name in parts)
+    TARGET.write_text(f"# The audit, measured\n\nWritten by `python benchmarks/audit.py`.\n{body}")
+
+
+if __name__ == "__main__":
+    main()
