@@ -1,6 +1,7 @@
-"""The audit measured, into benchmarks/audit.md: what it refutes, what it does not, false alarms, power, the exact account.
+"""The audit measured, into benchmarks/audit.md: power, what it refutes and what not, false alarms, the exact account.
 
-    python benchmarks/audit.py [SECTION ...]      sections: broken, family, false_alarms, power, exact; all by default
+    python benchmarks/audit.py [SECTION ...]      sections: power, broken, exact, false_alarms, family, gpu
+
 
 The family is every shipped private policy with its default settings, at two budgets and from both views: 99.9%
 confidence over all of them together, which every single audit's confidence is chosen for. On two cores it takes most of
@@ -13,10 +14,16 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
+from scipy.stats import chi2_contingency
+
 import dpbandits as dpb
 from dpbandits.auditing import exact_audit
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.policies import POLICIES, Policy
+from dpbandits.simulation.script import Script
+from dpbandits.simulation.trials import Trials
+from dpbandits.simulation.trials_gpu import has_gpu
 
 DELTA = 1e-6
 EPSILONS = (0.1, 1.0)
@@ -37,7 +44,7 @@ def shipped(epsilon: float) -> Iterator[Policy]:
 
 
 def broken() -> Iterator[str]:
-    """ε = 1, 95% confidence, 4e6 trials at most: which views refute it, and how long that takes."""
+    """ε = 1, 95% confidence, 1e7 trials at most: which views refute it, and how long that takes."""
     yield "| policy | actions | releases | exact |\n|---|---|---|---|"
     for name, spoiled in BROKEN.items():
         policy = spoiled.make(1.0, DELTA)
@@ -122,7 +129,30 @@ def exact() -> Iterator[str]:
         )
 
 
-SECTIONS = {section.__name__: section for section in (power, broken, exact, false_alarms, family)}
+def gpu() -> Iterator[str]:
+    """The same runs on CPU and GPU: how long 1e7 take, and how far apart the frequencies of the sequences are."""
+    if not has_gpu():
+        yield "There is no GPU here."
+        return
+    yield "| policy | steps | CPU, s | GPU, s | sequences | chi² / its mean | p-value |\n|---|---|---|---|---|---|---|"
+    for policy, steps in ((dpb.DPUCB(epsilon=1.0), 8), (dpb.DPIMED(epsilon=1.0), 16), (dpb.LazyDPTS(epsilon=1.0), 12)):
+        script, seconds, outcomes = Script([0.0] * steps), {}, {}
+        for on_gpu in (False, True):
+            trials = Trials(policy, 2, steps, seed=1, gpu=on_gpu)
+            trials.outcomes(script, 1000)  # compiles
+            start = time.perf_counter()
+            outcomes[on_gpu] = trials.outcomes(script, 10_000_000, 1)
+            seconds[on_gpu] = time.perf_counter() - start
+        codes = np.union1d(outcomes[False].codes, outcomes[True].codes)
+        table = np.stack([outcomes[False].count(codes), outcomes[True].count(codes)])
+        test = chi2_contingency(table[:, table.sum(axis=0) >= 50])
+        yield (
+            f"| {policy.name} | {steps} | {seconds[False]:.2f} | {seconds[True]:.2f} | {len(codes)} "
+            f"| {test.statistic / test.dof:.2f} | {test.pvalue:.3f} |"
+        )
+
+
+SECTIONS = {section.__name__: section for section in (power, broken, exact, false_alarms, family, gpu)}
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from dpbandits.privacy import Budget, Guarantee
 from dpbandits.simulation.trials import Trials
 
 FEWEST_TRIALS = 1000
-_SEARCH_SHARE = 0.3
+_SEARCH_SHARE = 0.4
 _EVENTS = 2
 # Shares of the test's trials after which it is looked at, and of the chance of a wrong bound that each look spends.
 _LOOKS = ((1 / 16, 0.1), (1 / 4, 0.2), (1.0, 0.7))
@@ -98,7 +98,7 @@ def audit(
     view: str = "actions",
     arms: int = 2,
     horizon: int | None = None,
-    trials: int = 4_000_000,
+    trials: int = 10_000_000,
     confidence: float = 0.95,
     claim: Budget | None = None,
     smallest_mass: float = 1e-3,
@@ -153,8 +153,9 @@ def audit(
     with Progress(trials, "trials", progress) as bar:
         bar.describe("searching")
         trials_of = Trials(policy, arms, horizon, seed, workers, gpu)
-        looked_at = VIEWS[view](trials_of, stated.delta, smallest_mass)
         budget = int(trials * _SEARCH_SHARE)
+        planned = max(1, (trials - budget) // (2 * _EVENTS))
+        looked_at = VIEWS[view](trials_of, stated.delta, smallest_mass, planned)
         explored = search(looked_at, horizon, budget, seed, stated.epsilon, advance)
         bar.describe("testing")
         tested = _test(looked_at, explored[:_EVENTS], trials - played, stated, 1 - confidence, advance)

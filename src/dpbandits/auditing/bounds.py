@@ -41,9 +41,22 @@ def log_ratio(found: int, other: int, trials: int, delta: float = 0.0) -> float:
     return math.log((found / trials - delta) / (other / trials)) if other else math.inf
 
 
-def likely_bounds(found: NDArray[Any], other: NDArray[Any], trials: int, delta: float, z: float) -> NDArray[np.float64]:
-    """Return about what `epsilon_bound` would, for many events at once: to rank them, not to judge."""
+def log_ratio_errors(found: NDArray[Any], other: NDArray[Any], trials: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the standard errors of ln p and ln p', for many events at once."""
     p, q = (found + 0.5) / (trials + 1), (other + 0.5) / (trials + 1)
-    errors = np.sqrt((1 - p) / (p * trials)), np.sqrt((1 - q) / (q * trials))
-    low = p * np.exp(-z * errors[0]) - delta
-    return np.where(low > 0, np.log(np.maximum(low, 1e-300) / q) - z * errors[1], -np.inf)
+    return np.sqrt((1 - p) / (p * trials)), np.sqrt((1 - q) / (q * trials))
+
+
+def likely_bounds(
+    found: NDArray[Any], other: NDArray[Any], trials: int, planned: int, delta: float
+) -> NDArray[np.float64]:
+    """Return about what `epsilon_bound` would give in a test of as many trials as planned, for many events at once.
+
+    Two standard errors off for what is not known yet, since the best of many was lucky, and 2.5 for the bound of the
+    test. This ranks events, it does not judge them.
+    """
+    one, two = log_ratio_errors(found, other, trials)
+    deviations = 2.0 + 2.5 * math.sqrt(trials / planned)
+    low = (found + 0.5) / (trials + 1) * np.exp(-deviations * one) - delta
+    high = (other + 0.5) / (trials + 1) * np.exp(deviations * two)
+    return np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -np.inf)

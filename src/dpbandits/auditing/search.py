@@ -14,7 +14,7 @@ EXHAUSTIVE_STEPS = 8
 _ROUNDS = 6
 _STARTS = 128
 _KEPT = 4  # one in so many goes on
-_CLEAR = 1.1  # a search ends when it has found so many times the claim
+_CLEAR = 5  # a search ends when it has found something so many standard errors above the claim
 
 
 def search(
@@ -29,7 +29,7 @@ def search(
         advance(view.sample(pairs, budget // _ROUNDS, number))
         found = [candidate for pair in pairs for candidate in view.candidates(pair)]
         ranked = sorted(found, key=lambda candidate: -candidate.bound)
-        if ranked and ranked[0].bound > _CLEAR * claimed and number > 0:
+        if ranked and ranked[0].ratio - _CLEAR * ranked[0].error > claimed:
             break
         best = list(dict.fromkeys(candidate.pair for candidate in ranked)) or pairs
         pairs = best[: max(2, len(best) // _KEPT)]

@@ -5,26 +5,33 @@ event of the arms is a set of sequences: those with the largest estimated ratio.
 the likelihood-ratio score. Which sequences, and which threshold, is decided on the search's trials alone.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.auditing.bounds import likely_bounds
+from dpbandits.auditing.bounds import likely_bounds, log_ratio_errors
 from dpbandits.auditing.pairs import Pair
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Outcomes, Trials
 
 SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key
-_Z = 2.0  # how careful the search is
 _SHOWN = 5
 _STRETCHES = 8
 _IMPOSSIBLE = 1e300
 _THRESHOLDS = 200
 _ROUNDING = 1e-9  # of a score: runs on one plateau of the density differ by that much
+
+
+class Sequences(NamedTuple):
+    """Sequences of arms, as codes without their last digits: `later` is what they were divided by."""
+
+    codes: NDArray[np.int64]
+    later: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +43,7 @@ class Candidate:
     event: Any
     mass: float  # estimated, with the likelier rewards
     ratio: float  # estimated: ln of the ratio
+    error: float  # of that, about
     bound: float  # about what can be shown
 
     @property
@@ -50,9 +58,10 @@ class View(ABC):
 
     name: str
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
         self.trials = trials
         self.delta = delta
+        self.planned = planned  # trials of an event in the test, with either rewards
         self.smallest_mass = smallest_mass
 
     @abstractmethod
@@ -75,14 +84,15 @@ class View(ABC):
         self, pair: Pair, is_reversed: bool, found: NDArray[Any], other: NDArray[Any], trials: int
     ) -> tuple[int, Candidate] | None:
         """Return which of these events, given as counts, shows most."""
-        bounds = likely_bounds(found, other, trials, self.delta, _Z)
+        bounds = likely_bounds(found, other, trials, self.planned, self.delta)
         bounds = np.where(found >= max(1.0, self.smallest_mass * trials), bounds, -np.inf)
         place = int(np.argmax(bounds))
         if not np.isfinite(bounds[place]):
             return None
         mass = float(found[place]) / trials
         ratio = float(np.log(max(mass - self.delta, 1e-300) / ((other[place] + 0.5) / (trials + 1))))
-        return place, Candidate(pair, is_reversed, None, mass, ratio, float(bounds[place]))
+        error = float(sum(side[place] for side in log_ratio_errors(found, other, trials)))
+        return place, Candidate(pair, is_reversed, None, mass, ratio, error, float(bounds[place]))
 
 
 class ActionsView(View):
@@ -90,8 +100,8 @@ class ActionsView(View):
 
     name = "actions"
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
-        super().__init__(trials, delta, smallest_mass)
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
+        super().__init__(trials, delta, smallest_mass, planned)
         # Two halves of every script's trials: one to order the sequences, one to see how many of them to take.
         self._seen: dict[Script, tuple[Outcomes, Outcomes]] = {}
         self._played: dict[Script, list[tuple[int, int]]] = {}
@@ -110,48 +120,70 @@ class ActionsView(View):
         return 2 * half * len(scripts)
 
     def candidates(self, pair: Pair) -> list[Candidate]:
-        """Return the best sets of sequences."""
+        """Return the best sets of sequences, or of their beginnings where whole ones are too rare."""
         found = []
         for is_reversed in (False, True):
             sides = (pair.changed, pair.rewards) if is_reversed else (pair.rewards, pair.changed)
-            one, other = self._seen[sides[0]], self._seen[sides[1]]
-            codes = np.union1d(one[0].codes, one[1].codes)
-            ratios = (one[0].count(codes) + 0.5) / one[0].trials / ((other[0].count(codes) + 0.5) / other[0].trials)
-            order = np.argsort(-ratios, kind="stable")
-            # As if both had been played as often as the one that was played less.
-            trials = min(one[1].trials, other[1].trials)
-            counts = [np.cumsum(side[1].count(codes)[order]) * (trials / side[1].trials) for side in (one, other)]
-            best = self._best(pair, is_reversed, counts[0], counts[1], trials)
-            if best is not None:
-                place, candidate = best
-                event = codes[order[: place + 1]]
-                found.append(replace(candidate, event=event))
+            of_direction = [
+                candidate
+                for later in self._endings()
+                if (candidate := self._candidate(pair, is_reversed, sides, later)) is not None
+            ]
+            found += sorted(of_direction, key=lambda candidate: -candidate.bound)[:1]
         return found
+
+    def _endings(self) -> list[int]:
+        """Return what to divide codes by to leave all, three quarters and half of their arms; a hash has no parts."""
+        steps = self.trials.horizon
+        return (
+            [self.trials.arms**ending for ending in sorted({0, steps // 4, steps // 2})]
+            if self.trials.is_exact
+            else [1]
+        )
+
+    def _candidate(self, pair: Pair, is_reversed: bool, sides: tuple[Script, Script], later: int) -> Candidate | None:
+        one, other = ([half.beginnings(later) for half in self._seen[side]] for side in sides)
+        codes = np.union1d(one[0].codes, one[1].codes)
+        ratios = (one[0].count(codes) + 0.5) / one[0].trials / ((other[0].count(codes) + 0.5) / other[0].trials)
+        order = np.argsort(-ratios, kind="stable")
+        # As if both had been played as often as the one that was played less.
+        trials = min(one[1].trials, other[1].trials)
+        counts = [np.cumsum(side[1].count(codes)[order]) * (trials / side[1].trials) for side in (one, other)]
+        best = self._best(pair, is_reversed, counts[0], counts[1], trials)
+        if best is None:
+            return None
+        place, candidate = best
+        return replace(candidate, event=Sequences(codes[order[: place + 1]], later))
 
     def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
         """Count the runs whose sequence is one of the event's."""
         played = {script: self.trials.outcomes(script, trials, TEST, number) for script in (pair.rewards, pair.changed)}
 
         def found(candidate: Candidate, script: Script) -> int:
-            return int(played[script].count(candidate.event).sum())
+            event = candidate.event
+            return int(played[script].beginnings(event.later).count(event.codes).sum())
 
         return [(found(each, each.sides[0]), found(each, each.sides[1])) for each in candidates]
 
     def describe(self, candidate: Candidate) -> str:
         """Say which arms, the most frequent sequences first."""
-        script = candidate.sides[0]
-        seen = self._seen[script][0].joined(self._seen[script][1])
-        order = np.argsort(-seen.count(candidate.event), kind="stable")
-        shown = [self._arms(int(candidate.event[place]), script) for place in order[:_SHOWN]]
-        more = len(candidate.event) - len(shown)
-        return "arms " + " or ".join(shown) + (f", or one of {more} others" if more else "")
+        script, (codes, later) = candidate.sides[0], candidate.event
+        seen = self._seen[script][0].joined(self._seen[script][1]).beginnings(later)
+        order = np.argsort(-seen.count(codes), kind="stable")
+        shown = [self._arms(int(codes[place]), later, script) for place in order[:_SHOWN]]
+        more = len(codes) - len(shown)
+        others = f", or one of {more} others" if more > 1 else ", or one other" if more else ""
+        return "arms " + " or ".join(shown) + others
 
-    def _arms(self, code: int, script: Script) -> str:
+    def _arms(self, code: int, later: int, script: Script) -> str:
         for number, half in self._played[script]:
             for side in (0, 1):
-                sequence = self.trials.sequence(code, script, half, SEARCH, number, side)
+                sequence = self.trials.sequence(code * later, script, half, SEARCH, number, side)
                 if sequence:
-                    return _shortened([arm + 1 for arm in sequence])
+                    # The arms that were divided away are zeros now.
+                    ending = round(math.log(later, self.trials.arms)) if later > 1 else 0
+                    arms = [arm + 1 for arm in sequence[: len(sequence) - ending]]
+                    return _shortened(arms) + (" and any after" if ending else "")
         return "unknown"
 
 
@@ -160,8 +192,8 @@ class ReleasesView(View):
 
     name = "releases"
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float) -> None:
-        super().__init__(trials, delta, smallest_mass)
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
+        super().__init__(trials, delta, smallest_mass, planned)
         self._seen: dict[Pair, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
     def sample(self, pairs: list[Pair], budget: int, number: int) -> int:

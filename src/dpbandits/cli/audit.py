@@ -2,8 +2,9 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.table import Table
@@ -17,6 +18,7 @@ from dpbandits.cli.words import check_ending, console, parse_policy, whole
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Budget
+from dpbandits.simulation.parts import write_file
 
 _BROKEN = "broken/"
 _DELTA = 1e-6
@@ -47,7 +49,7 @@ def audit_command(
     ] = None,
     trials: Annotated[
         str, typer.Option(help="The most runs to play, search and test together; 1e7 is a number.")
-    ] = "4e6",
+    ] = "1e7",
     confidence: Annotated[float, typer.Option(help="Of the lower bound on epsilon.")] = 0.95,
     exact: Annotated[
         bool,
@@ -83,25 +85,27 @@ def audit_command(
     if chosen.claim() is None and chosen.guarantee() is None:
         claim = Budget(epsilon, delta or 0.0)
     steps = None if horizon is None else whole("horizon", horizon)
-    sampled = None
-    if not exact:
-        sampled = audit(
-            chosen,
-            view=view,
-            arms=arms,
-            horizon=steps,
-            trials=whole("trials", trials),
-            confidence=confidence,
-            claim=claim,
-            seed=seed,
-            workers=workers,
-            gpu=gpu,
-        )
-    account = None
-    if exact or report is not None:
-        account = exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed)
-    found: Audit | ExactAudit | None = sampled or account
-    assert found is not None
+    sampled = account = None
+    try:
+        if not exact:
+            sampled = audit(
+                chosen,
+                view=view,
+                arms=arms,
+                horizon=steps,
+                trials=whole("trials", trials),
+                confidence=confidence,
+                claim=claim,
+                seed=seed,
+                workers=workers,
+                gpu=gpu,
+            )
+        if exact or report is not None:
+            account = exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed)
+    except KeyboardInterrupt:
+        print("Stopped. Nothing was decided.", file=sys.stderr)
+        raise SystemExit(130) from None
+    found = cast(Audit | ExactAudit, sampled or account)
     again = _command(found, policy, epsilon, delta, variant)
     _show(found)
     print(f"Again: {again}")
@@ -109,7 +113,7 @@ def audit_command(
         write_report(report, sampled, account, again)
         print(f"Report: {report}")
     if out is not None:
-        out.write_text(json.dumps(found.to_dict(), indent=2) + "\n")
+        write_file(out, (json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n").encode())
         print(f"Data: {out}")
     if found.refuted:
         raise typer.Exit(1)

@@ -35,9 +35,15 @@ class Outcomes(NamedTuple):
     def joined(self, other: "Outcomes") -> "Outcomes":
         """Return both together."""
         codes, places = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
-        counts = np.zeros(len(codes), dtype=np.int64)
-        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
-        return Outcomes(codes, counts)
+        counts = np.bincount(places, np.concatenate([self.counts, other.counts]), len(codes))
+        return Outcomes(codes, counts.astype(np.int64))
+
+    def beginnings(self, later: int) -> "Outcomes":
+        """Return the codes without their last digits, `later` being the base to the power of how many."""
+        if later == 1:
+            return self
+        codes, places = np.unique(self.codes // later, return_inverse=True)
+        return Outcomes(codes, np.bincount(places, self.counts, len(codes)).astype(np.int64))
 
     def count(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:  # type: ignore[override]
         """Return how often each of these was played."""

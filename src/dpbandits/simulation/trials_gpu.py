@@ -108,11 +108,11 @@ class GPUPlayer:
         return found
 
     def _launch(self, kernel: Any, runs: int, *arguments: Any) -> None:
-        from numba.core.errors import NumbaError, NumbaPerformanceWarning
+        from numba.core.errors import NumbaError
 
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NumbaPerformanceWarning)  # few runs leave most of a GPU idle
+                warnings.filterwarnings("ignore", ".*under-utilization")  # few runs leave most of a GPU idle
                 kernel[(runs + _THREADS - 1) // _THREADS, _THREADS](_on_device(self._state, runs), runs, *arguments)
         except NumbaError as problem:
             raise InvalidInput(
