@@ -13,7 +13,7 @@ from typing import Any
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.auditing.bounds import epsilon_bound, log_ratio
-from dpbandits.auditing.claims import tested_claim
+from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.search import search
 from dpbandits.auditing.views import VIEWS, Candidate, View
@@ -127,7 +127,7 @@ def audit(
     >>> from dpbandits import UCB
     >>> found = audit(UCB(), claim=Budget(1.0), trials=100_000)
     >>> found.refuted, found.lower_bound
-    (True, 5.3)
+    (True, 5.6)
     """
     if not isinstance(policy, Policy):
         raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
@@ -142,7 +142,7 @@ def audit(
     if workers is not None:
         workers = _validate.integer("[1, 1024]", workers=workers)
     arms, horizon = validated_size(arms, telling_horizon(policy, arms) if horizon is None else horizon)
-    stated = tested_claim(policy, horizon, claim)
+    stated = claim_to_test(policy, horizon, claim)
     played = 0
 
     def advance(more: int) -> None:

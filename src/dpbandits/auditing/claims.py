@@ -7,7 +7,7 @@ from dpbandits.privacy import Budget, Guarantee
 STATED = "the one who asks"
 
 
-def tested_claim(policy: Policy, horizon: int, stated: Budget | None) -> Guarantee:
+def claim_to_test(policy: Policy, horizon: int, stated: Budget | None) -> Guarantee:
     """Return the claim to test: what somebody states, else what the publication says, else what is proved here."""
     if stated is not None:
         return Guarantee(stated.epsilon, stated.delta, horizon=horizon, theorem=STATED, certified=False)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
-from dpbandits.auditing.claims import tested_claim
+from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.playing import CUTS, Game
 from dpbandits.auditing.secret import Leak, secret_reward
@@ -102,7 +102,7 @@ def exact_audit(
     """
     arms, horizon = validated_size(arms, usual_horizon(policy, arms) if horizon is None else horizon)
     seed = _validate.integer("[0, inf)", seed=seed)
-    stated = tested_claim(policy, horizon, claim)
+    stated = claim_to_test(policy, horizon, claim)
     until = horizon + (horizon if policy.horizon is not None else _BEYOND)
     losses = np.zeros(until)
     worst: tuple[float, int, str] = (0.0, 0, "usual")

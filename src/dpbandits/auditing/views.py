@@ -143,7 +143,8 @@ class ActionsView(View):
 
     def _candidate(self, pair: Pair, is_reversed: bool, sides: tuple[Script, Script], later: int) -> Candidate | None:
         one, other = ([half.beginnings(later) for half in self._seen[side]] for side in sides)
-        codes = np.union1d(one[0].codes, one[1].codes)
+        # Only what the first halves have seen: to take a sequence because the second has it would flatter it.
+        codes = np.union1d(one[0].codes, other[0].codes)
         ratios = (one[0].count(codes) + 0.5) / one[0].trials / ((other[0].count(codes) + 0.5) / other[0].trials)
         order = np.argsort(-ratios, kind="stable")
         # As if both had been played as often as the one that was played less.
@@ -238,7 +239,8 @@ class ReleasesView(View):
         """Say what the threshold is."""
         if candidate.event >= _IMPOSSIBLE:
             return "releases and arms that the other rewards cannot give"
-        return f"releases that these rewards make at least e^{candidate.event:.4f} times as likely as the others"
+        limit = round(candidate.event, 4) + 0.0  # no -0.0000
+        return f"releases that these rewards make at least e^{limit:.4f} times as likely as the others"
 
     def _scores(self, pair: Pair, trials: int, *key: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the score ln(f / f') of runs with either rewards, f being the density with the first."""

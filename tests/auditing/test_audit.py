@@ -1,0 +1,198 @@
+"""The audit: it refutes what is false, accuses nobody by chance, and says what it did."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.claims import claim_to_test
+from dpbandits.auditing.horizons import telling_horizon
+from dpbandits.auditing.report import write_report
+from dpbandits.auditing.words import script, sentence, settings, verdict
+from dpbandits.policies import POLICIES
+
+# What refutes each: the others are too quiet at this size, or, for one-arm-only, private as far as the arms go.
+REFUTED_BY = {
+    "unsplit-hybrid": "actions",
+    "redrawn-release": "releases",
+    "redrawn-nodes": "actions",
+    "shared-noise": "actions",
+    "half-noise": "actions",
+    "one-arm-only": "releases",
+    "data-dependent-time": "actions",
+    "raw-tie-break": "actions",
+}
+
+
+def test_published_dp_ucb_is_refuted_by_its_choices_alone() -> None:
+    found = dpb.audit(dpb.DPUCB(epsilon=1.0, variant="published"))
+    assert found.refuted
+    assert found.lower_bound > found.claim.epsilon == 1.0
+    assert found.proved is not None
+    assert found.proved.epsilon == 2.0 > found.lower_bound
+    worst = found.worst
+    assert worst is not None
+    different = [t for t, pair in enumerate(zip(worst.rewards, worst.neighbours, strict=True), 1) if len(set(pair)) > 1]
+    assert different == [worst.position]
+    assert worst.found > worst.other
+
+
+def test_dp_ucb_is_not_refuted() -> None:
+    found = dpb.audit(dpb.DPUCB(epsilon=1.0), trials=3_000_000)
+    assert not found.refuted
+    assert 0.2 < found.lower_bound < 0.8
+    assert 2_990_000 < found.trials <= 3_000_000
+    everything = dpb.audit(dpb.DPUCB(epsilon=1.0), view="releases", trials=1_000_000)
+    assert not everything.refuted
+    assert everything.lower_bound > 0.95  # nearly all that is claimed is really lost
+
+
+@pytest.mark.parametrize("name", REFUTED_BY)
+def test_broken_policies_are_refuted(name: str) -> None:
+    policy = BROKEN[name].make(1.0, 1e-6)
+    found = dpb.audit(policy, view=REFUTED_BY[name], trials=4_000_000)
+    assert found.refuted, sentence(found)
+    assert found.proved is None or found.proved.epsilon > found.lower_bound
+    assert found.trials <= 4_000_000
+
+
+def test_broken_policies_are_all_here_and_no_policies() -> None:
+    assert set(REFUTED_BY) | {"past-horizon"} == set(BROKEN)
+    assert all(broken.wrong.endswith(".") for broken in BROKEN.values())
+    spoiled = {type(broken.make(1.0, 1e-6)) for broken in BROKEN.values()} - {dpb.DPUCB}
+    assert not spoiled & set(POLICIES.values())
+    assert not {kind.__name__ for kind in spoiled} & set(dpb.__all__)
+
+
+@pytest.mark.parametrize("kind", [dpb.LDPUCBLaplace, dpb.LDPUCBBernoulli])
+def test_a_correct_mechanism_with_tight_epsilon_is_hardly_ever_accused(kind: Any) -> None:
+    """400 audits at 95%. The bound allows 5%; 7% of 400 are 28, exceeded with a chance of 3% if it were exactly 5%."""
+    found = [
+        dpb.audit(kind(epsilon=1.0), view="releases", arms=1, horizon=1, trials=10_000, seed=seed)
+        for seed in range(400)
+    ]
+    assert sum(each.refuted for each in found) <= 28
+    # They have power: a claim of 0.8 is refuted by most of them.
+    for budget, least in ((dpb.Budget(0.8), 20), (dpb.Budget(0.5), 39)):
+        accused = sum(
+            dpb.audit(
+                kind(epsilon=1.0), view="releases", arms=1, horizon=1, trials=10_000, seed=seed, claim=budget
+            ).refuted
+            for seed in range(40)
+        )
+        assert accused >= least
+
+
+def test_a_laplace_mechanism_is_bounded_closely() -> None:
+    found = dpb.audit(dpb.LDPUCBLaplace(epsilon=1.0), view="releases", arms=1, horizon=1, trials=1_000_000)
+    assert 0.98 <= found.lower_bound <= 1.0
+
+
+@pytest.mark.parametrize(("delta", "is_refuted"), [(0.0, True), (0.4, False)])
+def test_delta_excuses_what_is_as_rare(delta: float, is_refuted: bool) -> None:
+    """Tie-break by raw sums: with eps = 1 it is refuted, and a delta of 0.4 allows all that it does wrong."""
+    policy = BROKEN["raw-tie-break"].make(1.0, 0.0)
+    found = dpb.audit(policy, claim=dpb.Budget(1.0, delta), trials=2_000_000, view="actions")
+    assert found.refuted == is_refuted
+    assert found.claim.delta == delta
+
+
+def test_the_same_seed_is_the_same_audit_on_any_number_of_cores() -> None:
+    asked: dict[str, Any] = {"trials": 300_000, "view": "actions", "horizon": 5}
+    policy = dpb.DPUCB(epsilon=1.0)
+    one, other = (dpb.audit(policy, seed=4, workers=workers, **asked) for workers in (1, 3))
+    assert (one.tested, one.lower_bound) == (other.tested, other.lower_bound)
+    assert dpb.audit(policy, seed=5, **asked).tested != one.tested
+
+
+def test_a_refutation_ends_an_audit() -> None:
+    found = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), trials=1_000_000)
+    assert found.refuted
+    assert found.trials < 400_000
+
+
+def test_what_is_claimed() -> None:
+    policy = dpb.DPUCB(epsilon=0.5, variant="published")
+    assert claim_to_test(policy, 10, None) == policy.claim(10)
+    assert claim_to_test(dpb.DPUCB(epsilon=0.5), 10, None) == dpb.DPUCB(epsilon=0.5).guarantee(10)
+    stated = claim_to_test(policy, 10, dpb.Budget(0.3, 1e-3))
+    assert (stated.epsilon, stated.delta, stated.certified) == (0.3, 1e-3, False)
+    with pytest.raises(dpb.InvalidInput, match="ucb makes none"):
+        dpb.audit(dpb.UCB())
+
+
+@pytest.mark.parametrize(
+    ("policy", "arms", "horizon"),
+    [
+        (dpb.UCB(), 2, 8),
+        (dpb.DPUCB(epsilon=1.0), 2, 8),
+        (dpb.DPUCB(epsilon=1.0), 1, 8),
+        (dpb.DPIMED(epsilon=1.0, index="noise-aware"), 2, 64),
+        (dpb.DPSE(epsilon=1.0), 2, 32768),
+        (dpb.DPUCBInt(epsilon=3.0, delta=0.0, horizon=5), 2, 5),
+    ],
+    ids=repr,
+)
+def test_a_horizon_is_as_long_as_the_policy_needs(policy: Any, arms: int, horizon: int) -> None:
+    assert telling_horizon(policy, arms) == horizon
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"view": "logs"}, "view='logs' to be one of actions, releases"),
+        ({"trials": 10}, r"trials=10 in \[1000, inf\)"),
+        ({"confidence": 1}, r"confidence=1 in \(0, 1\)"),
+        ({"arms": 0}, "arms=0"),
+        ({"horizon": 0}, "horizon=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"workers": 0}, "workers=0"),
+        ({"smallest_mass": 1}, "smallest_mass=1"),
+        ({"gpu": "yes"}, "gpu='yes' to be True or False"),
+    ],
+)
+def test_bad_input_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(dpb.InvalidInput, match=message):
+        dpb.audit(dpb.DPUCB(epsilon=1.0), **changed)
+    with pytest.raises(dpb.InvalidInput, match="to be a policy"):
+        dpb.audit("dp-ucb")  # type: ignore[arg-type]
+
+
+def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
+    found = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), trials=50_000)
+    account = dpb.exact_audit(dpb.DPUCB(epsilon=1.0, variant="published"), horizon=20)
+    assert verdict(found) == verdict(account) == "refuted"
+    assert sentence(found).startswith("Refuted: with 95% confidence epsilon is at least ")
+    assert "reward 3 loses 2 " in sentence(account)
+    assert ("seen by the attacker", "the arms alone") in settings(found)
+    page = write_report(tmp_path / "report.html", found, account, "dpbandits audit ucb").read_text()
+    assert page.count("data:image/svg+xml") == 2
+    assert "dpbandits audit ucb" in page
+    assert "is no proof" in page
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["refuted"] is True
+    assert plain["tested"][0]["trials"] == found.tested[0].trials
+    assert json.loads(json.dumps(account.to_dict(), allow_nan=False))["losses"][2] == 2.0
+    only = write_report(tmp_path / "exact.html", None, account).read_text()
+    assert only.count("data:image/svg+xml") == 1
+    assert "Again" not in only
+
+
+def test_rewards_are_shown_as_digits_or_stretches() -> None:
+    assert script([0.0, 1.0, 1.0]) == "011"
+    assert script([0.0] * 70 + [1.0] * 3) == "0 x 70, 1 x 3"
+    assert script([0.0, 1.0] * 50).endswith("...")
+
+
+def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) -> None:
+    leaking = dpb.exact_audit(BROKEN["shared-noise"].make(1.0, 0.0), horizon=12)
+    assert math.isinf(leaking.epsilon)
+    assert write_report(tmp_path / "a.html", None, leaking).exists()
+    json.dumps(leaking.to_dict(), allow_nan=False)
+    nothing = dpb.audit(dpb.DPSE(epsilon=1.0), horizon=4, trials=10_000)
+    assert nothing.lower_bound == 0.0
+    assert write_report(tmp_path / "b.html", nothing, None).exists()

@@ -1,0 +1,71 @@
+"""Confidence bounds, checked by adding up exact probabilities."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+
+from dpbandits.auditing.bounds import binomial_high, binomial_low, epsilon_bound, likely_bounds, log_ratio
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-3])
+def test_bounds_of_one_probability_are_wrong_as_rarely_as_they_say(alpha: float) -> None:
+    trials = 40
+    counts = np.arange(trials + 1)
+    lows = np.array([binomial_low(int(x), trials, alpha) for x in counts])
+    highs = np.array([binomial_high(int(x), trials, alpha) for x in counts])
+    largest = 0.0
+    for p in np.linspace(0.0, 1.0, 201):
+        chances = binom.pmf(counts, trials, p)
+        assert chances[lows > p].sum() <= alpha + 1e-12
+        assert chances[highs < p].sum() <= alpha + 1e-12
+        largest = max(largest, float(chances[lows > p].sum()))
+    assert largest > alpha / 2  # and not much more rarely
+
+
+def test_they_are_clopper_and_pearsons() -> None:
+    for found, trials in ((3, 10), (0, 7), (7, 7), (5000, 100_000)):
+        low = beta.ppf(0.01, found, trials - found + 1) if found else 0.0
+        high = beta.ppf(0.99, found + 1, trials - found) if found < trials else 1.0
+        assert binomial_low(found, trials, 0.01) == pytest.approx(low, rel=1e-9)
+        assert binomial_high(found, trials, 0.01) == pytest.approx(high, rel=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.1, 0.0), (2.0, 0.0), (0.7, 0.05)])
+def test_the_bound_on_epsilon_is_wrong_as_rarely_as_it_says(epsilon: float, delta: float) -> None:
+    """All pairs of counts of 60 trials each, with probabilities that meet Pr = e^ε Pr' + δ exactly."""
+    trials, alpha = 60, 0.1
+    counts = np.arange(trials + 1)
+    bounds = np.array([[epsilon_bound(int(x), int(y), trials, delta, alpha) for y in counts] for x in counts])
+    for q in np.linspace(0.01, (1 - delta) * math.exp(-epsilon), 25):
+        p = math.exp(epsilon) * q + delta
+        chances = np.outer(binom.pmf(counts, trials, min(p, 1.0)), binom.pmf(counts, trials, q))
+        assert chances[bounds > epsilon].sum() <= alpha
+        assert (bounds >= 0).all()
+
+
+def test_a_bound_comes_close_with_many_trials() -> None:
+    half, rarer = 500_000, round(1e6 * 0.5 / math.e)
+    assert 0.99 < epsilon_bound(half, rarer, 1_000_000, 0.0, 0.05) < 1.0
+    assert epsilon_bound(half, 0, 1_000_000, 0.0, 0.05) > 10
+    assert epsilon_bound(rarer, half, 1_000_000, 0.0, 0.05) == 0.0
+    assert epsilon_bound(1000, 0, 1_000_000, 0.01, 0.05) == 0.0  # delta allows it
+
+
+def test_estimates() -> None:
+    assert log_ratio(50, 25, 100) == pytest.approx(math.log(2))
+    assert log_ratio(50, 0, 100) == math.inf
+    assert log_ratio(50, 25, 100, delta=0.25) == pytest.approx(0.0)
+    assert log_ratio(1, 25, 100, delta=0.25) == -math.inf
+
+
+def test_ranking_prefers_what_a_test_can_show() -> None:
+    """A rare event with a larger ratio, and one that is likelier: the test's size decides."""
+    found, other = np.array([30, 5000]), np.array([5, 2000])
+    few = likely_bounds(found, other, 10_000, 10_000, 0.0)
+    assert np.argmax(few) == 1
+    found, other = found * 1000, other * 1000
+    many = likely_bounds(found, other, 10_000_000, 10_000_000, 0.0)
+    assert np.argmax(many) == 0
+    assert np.isneginf(likely_bounds(found, other, 10_000_000, 10_000_000, 0.9)).all()

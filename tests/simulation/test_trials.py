@@ -1,0 +1,211 @@
+"""Trials: compiled and plain agree, and scores are the likelihood ratios they say."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.playing import Game
+from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
+from dpbandits.policies import Policy
+from dpbandits.simulation import script_loop
+from dpbandits.simulation.script import Script
+from dpbandits.simulation.trials import Outcomes, Trials
+from dpbandits.simulation.trials_gpu import GPUPlayer, has_gpu
+from dpbandits.simulation.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
+
+POLICIES: list[Policy] = [
+    dpb.DPUCB(epsilon=1.0),
+    dpb.DPUCB(epsilon=1.0, counter="weighted"),
+    dpb.DPIMED(epsilon=1.0, index="noise-aware", first_phase=2),
+    dpb.LazyDPTS(epsilon=1.0),
+    dpb.AdaCUCB(epsilon=1.0, delta=1e-6),
+    dpb.LDPUCBBernoulli(epsilon=1.0),
+    BROKEN["redrawn-nodes"].make(1.0, 0.0),
+    BROKEN["raw-tie-break"].make(1.0, 0.0),
+]
+
+
+def played(policy: Policy, rewards: list[float], noise: Any, runs: int) -> list[tuple[int, ...]]:
+    """The arms of so many runs in plain Python, step by step or in the blocks of `hold`."""
+    sequences = []
+    for _ in range(runs):
+        game = Game(policy, 2, len(rewards), noise)
+        game.play(lambda t, arm: rewards[t - 1], len(rewards), "blocks")
+        sequences.append(tuple(game.actions))
+    return sequences
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.mark.parametrize("steps", [9, 70])
+def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int) -> None:
+    rewards = [float(t % 3 == 1) for t in range(steps)]
+    script, trials = Script(rewards), Trials(policy, 2, steps, seed=5)
+    assert trials.is_exact == (steps == 9)
+    outcomes = trials.outcomes(script, 40, 7)
+    seed = np.random.SeedSequence(trials._entropy, spawn_key=(script.key, 7, 0))
+    plain = played(policy, rewards, SeededNoise(seed), 40)
+    compiled = {
+        trials.sequence(code, script, 40, 7): count
+        for code, count in zip(outcomes.codes.tolist(), outcomes.counts.tolist(), strict=True)
+    }
+    assert compiled == {sequence: plain.count(sequence) for sequence in plain}
+
+
+def test_a_hash_that_was_not_played_has_no_sequence() -> None:
+    trials = Trials(dpb.UCB(), 2, 70, seed=5)
+    assert trials.sequence(12345, Script([0.0] * 70), 10) == ()
+
+
+# ---- scores
+
+
+def scored(policy: Policy, rewards: list[float], others: list[float], runs: int) -> tuple[Any, list[Any]]:
+    """Scores, and the noise that was watched in the same runs in plain Python."""
+    trials = Trials(policy, 2, len(rewards), seed=2)
+    script = Script(rewards)
+    scores = trials.scores(script, Script(others), runs, 1)
+    source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(script.key, 1, 0)))
+    seen = []
+    for _ in range(runs):
+        watched = WatchedNoise(source, np.zeros(500), np.zeros(SEEN, dtype=np.int64))
+        Game(policy, 2, len(rewards), watched).play(lambda t, arm: rewards[t - 1], len(rewards), "blocks")
+        seen.append(watched)
+    return scores, seen
+
+
+def test_the_score_of_one_laplace_release_is_the_log_of_its_densities() -> None:
+    scores, seen = scored(dpb.LDPUCBLaplace(epsilon=0.7), [1.0], [0.0], 50)
+    for score, watched in zip(scores, seen, strict=True):
+        value = watched.values[0]
+        assert score == pytest.approx(0.7 * (abs(value) - abs(value - 1.0)), abs=1e-12)
+
+
+def test_the_score_of_a_randomised_response_is_epsilon_or_its_opposite() -> None:
+    scores, seen = scored(dpb.LDPUCBBernoulli(epsilon=0.7), [1.0, 0.0, 1.0], [1.0, 0.0, 0.0], 50)
+    assert [round(score, 9) for score in scores] == [0.7 if watched.values[2] else -0.7 for watched in seen]
+
+
+def test_the_score_of_a_gaussian_release() -> None:
+    policy = dpb.AdaCUCB(epsilon=1.0, delta=1e-6)
+    sigma = 1 / math.sqrt(2 * policy.rho)
+    scores, seen = scored(policy, [1.0, 0.0], [0.0, 0.0], 30)
+    for score, watched in zip(scores, seen, strict=True):
+        value = watched.values[0]
+        assert score == pytest.approx((value**2 - (value - 1) ** 2) / (2 * sigma**2), rel=1e-9, abs=1e-12)
+
+
+def test_scores_of_the_hybrid_are_sums_over_the_nodes_of_a_reward() -> None:
+    """The third reward of DP-UCB is in one node of the tree and in one total, each worth up to ε as published."""
+    rewards, others = [0.0] * 8, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    for variant, most in (("published", 2.0), ("proved", 1.0)):
+        scores, _ = scored(dpb.DPUCB(epsilon=1.0, variant=variant), rewards, others, 3000)
+        assert scores.max() == pytest.approx(most, rel=1e-9)
+        assert scores.min() == pytest.approx(-most, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "policy", [policy for policy in POLICIES if getattr(policy, "counter", "") != "weighted"], ids=repr
+)
+def test_scores_are_likelihood_ratios(policy: Policy) -> None:
+    """E[e^-score] over runs with the rewards is the mass that the others give to what is possible: at most 1, and 1 for
+    every policy that has no leak. Five standard errors."""
+    leaks = policy == POLICIES[-1]
+    rewards, others = [0.0, 1.0, 0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0, 1.0, 0.0]
+    scores, _ = scored(policy, rewards, others, 20_000)
+    weights = np.exp(-scores)
+    error = weights.std() / math.sqrt(len(weights))
+    assert weights.mean() <= 1 + 5 * error
+    if not leaks:
+        assert weights.mean() == pytest.approx(1, abs=5 * error + 1e-12)
+        assert np.isfinite(scores).all()
+    else:
+        assert np.isposinf(scores).any()
+
+
+def test_room_for_releases_grows() -> None:
+    """200 steps with two releases each are more than there is room for at first."""
+    scores, _ = scored(dpb.DPUCB(epsilon=1.0), [0.0] * 200, [1.0] + [0.0] * 199, 20)
+    assert np.isfinite(scores).all()
+    assert np.abs(scores).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN, RESPONSE])
+def test_forced_noise_repeats_and_weighs(mechanism: int) -> None:
+    values = np.array([1.0])
+    forced = ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
+    assert release(forced, 0.25, 2.0, mechanism) == 1.0
+    keep = 1 / (1 + math.exp(-0.5))
+    expected = {
+        LAPLACE: -0.375 - math.log(2),
+        GAUSSIAN: -0.5 * 0.375**2 - math.log(2),
+        RESPONSE: math.log(0.25 * keep + 0.75 * (1 - keep)),
+    }
+    assert forced.known[0] == pytest.approx(expected[mechanism])
+    release(forced, 0.25, 2.0, mechanism)  # more than was written down
+    assert forced.seen.tolist() == [2, 0, 1]
+
+
+def test_forced_noise_solves_for_a_shared_noise() -> None:
+    forced = ForcedNoise(np.array([3.0, 5.0, 6.0]), np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
+    shared = reserve(forced, 2.0)
+    assert release(forced, 1.0 + shared, CARRIED) == 3.0  # so the noise was 2
+    assert forced.known[0] == pytest.approx(-1 - math.log(2))
+    release(forced, 3.0 + shared, CARRIED)
+    assert forced.seen[2] == 0
+    release(forced, 3.0 + shared, CARRIED)  # 6 would need a noise of 3
+    assert forced.seen[2] == 1
+
+
+# ---- outcomes
+
+
+def test_outcomes_add_up() -> None:
+    one = Outcomes(np.array([1, 5, 9]), np.array([2, 3, 4]))
+    other = Outcomes(np.array([5, 7]), np.array([10, 20]))
+    both = one.joined(other)
+    assert (both.codes.tolist(), both.counts.tolist(), both.trials) == ([1, 5, 7, 9], [2, 13, 20, 4], 39)
+    assert both.count(np.array([0, 5, 8, 10])).tolist() == [0, 13, 0, 0]
+    begun = both.beginnings(4)
+    assert (begun.codes.tolist(), begun.counts.tolist()) == ([0, 1, 2], [2, 33, 4])
+    assert both.beginnings(1) is both
+
+
+def test_scripts_are_their_rewards() -> None:
+    one, same, other = Script([0, 1, 0.5]), Script([0.0, 1.0, 0.5]), Script([0, 1, 1])
+    assert one == same != other
+    assert len({one, same, other}) == 2
+    assert one.totals.tolist() == [0.0, 0.0, 1.0, 1.5]
+    assert len(one) == 3
+
+
+@pytest.mark.parametrize("rewards", list(itertools.product((0.0, 1.0), repeat=3)))
+def test_digits_of_a_code_are_the_arms(rewards: tuple[float, ...]) -> None:
+    trials = Trials(dpb.UCB(), 3, 3, seed=0)
+    (code,) = trials.outcomes(Script(rewards), 1).codes.tolist()
+    assert code == 0 * 9 + 1 * 3 + 2
+    assert trials.sequence(code, Script(rewards), 1) == (0, 1, 2)
+
+
+def test_policies_that_misbehave_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for answer, message in ((script_loop.WRONG_ARM, r"arm in \[0, 1\]"), (script_loop.WRONG_HOLD, "at least 1")):
+        trials = Trials(dpb.UCB(), 2, 5, seed=0)
+
+        def wrong(*arguments: Any, answer: int = answer) -> None:
+            arguments[-2][:] = answer
+
+        monkeypatch.setitem(vars(trials._player), "_play_trials", wrong)
+        with pytest.raises(dpb.InvalidInput, match=message):
+            trials.outcomes(Script([0.0] * 5), 10)
+
+
+@pytest.mark.skipif(has_gpu(), reason="there is a GPU")
+def test_without_a_gpu_asking_for_one_is_an_error() -> None:
+    with pytest.raises(dpb.InvalidInput, match="none was found"):
+        GPUPlayer(dpb.UCB(), 2, 5, True, 1)
+    with pytest.raises(dpb.InvalidInput, match="none was found"):
+        dpb.audit(dpb.DPUCB(epsilon=1.0), gpu=True)
