@@ -43,6 +43,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/noise_aware.py
 
 format: $(READY)

@@ -3,7 +3,7 @@
 import typer
 
 app = typer.Typer(
-    help="Differentially private bandits: plan an experiment, compare and simulate policies, see what is proved.",
+    help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
