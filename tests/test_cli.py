@@ -215,3 +215,69 @@ def test_compare_and_plan_refuse_bad_input_in_one_sentence(
     assert (status, out) == (2, "")
     assert message in err.replace("\n", "")
     assert list(tmp_path.iterdir()) == []
+
+
+AUDIT = ("audit", "dp-ucb", "--trials", "2e5", "--horizon", "5", "--no-gpu")
+
+
+def test_audit_says_what_it_found_and_how_to_repeat_it(run: Any, tmp_path: Path) -> None:
+    page, data = tmp_path / "audit.html", tmp_path / "audit.json"
+    status, out, err = run(*AUDIT, "--report", str(page), "--out", str(data))
+    assert (status, err) == (0, "")
+    assert "Not refuted: with 95% confidence epsilon is at least 0." in out
+    found = json.loads(data.read_text())
+    assert f"epsilon is at least {found['lower_bound']:.4f}" in out
+    assert page.read_text().count("data:image/svg+xml") == 2
+    (again,) = (line.removeprefix("Again: dpbandits ") for line in out.splitlines() if line.startswith("Again: "))
+    assert again in page.read_text()
+    assert run(*again.split())[1] == out.split("Report: ")[0]
+
+
+def test_a_refuted_claim_is_exit_status_1(run: Any) -> None:
+    status, out, _ = run("audit", "ucb", "--epsilon", "2", "--trials", "2e5")
+    assert status == 1
+    assert "Refuted: with 95% confidence epsilon is at least" in out
+    assert "and 2 is claimed" in out
+    status, out, _ = run("audit", "dp-ucb", "--variant", "published", "--exact", "--horizon", "30")
+    assert status == 1
+    assert "Refuted: reward 3 loses 2 " in out
+    status, out, _ = run("audit", "dp-ucb", "--exact", "--horizon", "30")
+    assert status == 0
+    assert "Within the claim: over" in out
+
+
+def test_broken_policies_are_listed_and_audited(run: Any) -> None:
+    status, out, _ = run("audit", "broken")
+    assert status == 0
+    assert out.count("broken/") == 9
+    status, out, _ = run("audit", "broken/shared-noise", "--trials", "2e5")
+    assert status == 1
+    assert "claimed by a mistake" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("audit", "best"), "Expected policy 'best' to be one of ucb"),
+        (("audit", "broken/nothing"), "Expected policy 'broken/nothing' to be one of broken/unsplit-hybrid"),
+        (("audit", "dp-ucb", "--view", "logs"), "Expected view='logs' to be one of actions, releases."),
+        (("audit", "dp-ucb", "--trials", "ten"), "Expected trials='ten' to be a number."),
+        (("audit", "dp-ucb", "--trials", "10"), "Expected trials=10 in [1000, inf)."),
+        (("audit", "dp-ucb", "--confidence", "2"), "Expected confidence=2.0 in (0, 1)."),
+        (("audit", "dp-ucb", "--report", "audit.pdf"), "Expected report='audit.pdf' to end in .html."),
+        (("audit", "ucb", "--variant", "published"), "Expected ucb without settings"),
+    ],
+)
+def test_audits_that_make_no_sense_are_refused(run: Any, words: tuple[str, ...], message: str) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert message in err.replace("\n", " ")
+
+
+def test_an_audit_that_is_stopped_decides_nothing(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbandits.cli.audit.audit", stopped)
+    status, _, err = run(*AUDIT)
+    assert (status, err) == (130, "Stopped. Nothing was decided.\n")

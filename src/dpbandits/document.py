@@ -164,7 +164,7 @@ h3 { font-size: 1.1rem; margin: 1.5rem 0 .5rem; }
 main > p, li { max-width: 52rem; }
 li { margin: 0 0 .4rem; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 1rem; }
-.pictures img { width: 100%; height: auto; }
+.pictures img { width: 100%; max-width: 46rem; height: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; margin: .75rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .6rem; border-bottom: 1px solid #ddd; }
 thead th { border-bottom: 2px solid #999; position: sticky; top: 0; background: #fff; }

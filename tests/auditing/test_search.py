@@ -55,7 +55,8 @@ def test_the_search_finds_a_pair_that_tells_by_itself() -> None:
     """UCB on all pairs of five steps: the last reward changes nothing, some others change everything."""
     view = ActionsView(Trials(dpb.UCB(), 2, 5, seed=1), 0.0, 1e-3, planned=1000)
     played: list[int] = []
-    found = search(view, 5, 20_000, 0, 1.0, played.append)
+    found, explored = search(view, 5, 20_000, 0, 1.0, played.append)
+    assert len(explored) >= len(found)
     assert found[0].ratio > 3
     assert found[0].pair.position < 5
     assert 0 < sum(played) <= 21_000

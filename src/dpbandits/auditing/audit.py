@@ -52,7 +52,7 @@ class Audit:
     """What an audit found.
 
     `lower_bound` is an epsilon that the policy does not have less than, with the asked confidence. `explored` are the
-    candidates of the search's last round, which prove nothing.
+    candidates of the search, which prove nothing.
     """
 
     policy: Policy
@@ -156,9 +156,9 @@ def audit(
         budget = int(trials * _SEARCH_SHARE)
         planned = max(1, (trials - budget) // (2 * _EVENTS))
         looked_at = VIEWS[view](trials_of, stated.delta, smallest_mass, planned)
-        explored = search(looked_at, horizon, budget, seed, stated.epsilon, advance)
+        found = search(looked_at, horizon, budget, seed, stated.epsilon, advance)
         bar.describe("testing")
-        tested = _test(looked_at, explored[:_EVENTS], trials - played, stated, 1 - confidence, advance)
+        tested = _test(looked_at, found.best[:_EVENTS], trials - played, stated, 1 - confidence, advance)
     return Audit(
         *(
             policy,
@@ -175,7 +175,7 @@ def audit(
         ),
         lower_bound=max((event.bound for event in tested), default=0.0),
         tested=tuple(tested),
-        explored=tuple(explored),
+        explored=tuple(found.explored),
     )
 
 

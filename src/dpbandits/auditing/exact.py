@@ -110,14 +110,14 @@ def exact_audit(
     adversaries = dict(_adversaries(arms, seed))
     plays = [(name, cut) for name in adversaries for cut in CUTS]
     with Progress(len(plays), "runs", progress) as bar:
-        for number, (name, cut) in enumerate(plays):
+        for number, (name, cut) in enumerate(plays, 1):
             bar.describe(f"{name}, {cut}")
             try:
                 noise = _played(policy, arms, horizon, until, cut, seed + number, adversaries[name])
                 by_reward = _losses(noise)
                 epsilon, place = _worst(noise, by_reward, stated.delta)
             except Leak as problem:
-                leak, worst = str(problem), (float("inf"), 0, name)
+                leak, worst, plays = str(problem), (float("inf"), 0, name), plays[:number]
                 break
             for place_of, loss in by_reward.items():
                 losses[place_of - 1] = max(losses[place_of - 1], loss)

@@ -13,34 +13,37 @@ from dpbandits.privacy import Guarantee
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_EXPLORED = 40
 _SIZE = (7.0, 4.2)
 
 
 def ratios_svg(found: Audit) -> bytes:
-    """Draw the ratio of every event that was tested, with its interval, and of the search's best."""
+    """Draw the ratio of every event against its probability: those of the search, and those tested with intervals."""
     from matplotlib.figure import Figure
 
     with same_every_time():
         figure = Figure(figsize=_SIZE, layout="constrained")
         axes = figure.add_subplot()
+        masses = [each.mass for each in found.explored]
+        ratios = [each.ratio for each in found.explored]
+        axes.plot(masses, ratios, ".", color="#999999", alpha=0.6, markersize=4, label="searched (proves nothing)")
+        label = f"tested, {found.confidence * 100:.10g}% for all together"
         for place, tested in enumerate(found.tested):
+            mass = max(tested.found, 0.5) / tested.trials
             low, high = _interval(found, place)
-            top = high if np.isfinite(high) else low + 1.0
-            axes.plot([place + 1] * 2, [low, top], color=COLOURS[2], linewidth=2.5)
             if np.isfinite(high):
-                axes.plot(place + 1, tested.ratio(found.claim.delta), "o", color=COLOURS[2])
+                axes.plot(mass, tested.ratio(found.claim.delta), "o", color=COLOURS[2])
             else:
-                axes.annotate("∞", (place + 1, top), ha="center", va="bottom", color=COLOURS[2])
-        axes.plot([], [], "o-", color=COLOURS[2], label=f"tested, {found.confidence * 100:.10g}% for all together")
-        shown = found.explored[:_EXPLORED]
-        places = len(found.tested) + 1 + np.arange(len(shown))
-        axes.plot(places, [each.ratio for each in shown], ".", color="#888888", label="the search's best (no proof)")
+                high = low + 1.0
+                axes.annotate("∞", (mass, high), ha="center", va="bottom", color=COLOURS[2])
+            axes.plot([mass, mass], [low, high], color=COLOURS[2], linewidth=2.5, label=label if place == 0 else None)
         _claims(axes, found.claim, found.proved)
-        axes.set_xlabel("event")
+        axes.set_xscale("log")
+        axes.set_xlim(
+            min([0.5, *masses, *(max(tested.found, 0.5) / tested.trials for tested in found.tested)]) / 2, 1.2
+        )
+        axes.set_xlabel("probability of the event")
         axes.set_ylabel("ln of the ratio of its probabilities")
         axes.set_title("How much likelier is an event with one reward changed?", fontsize="medium", loc="left")
-        axes.set_xticks(range(1, len(found.tested) + 1))
         axes.legend(frameon=False, fontsize="small")
         return drawn(figure, ".svg")
 

@@ -67,15 +67,16 @@ def _sampled(found: Audit) -> list[Block]:
 
 
 def _exact(found: ExactAudit) -> list[Block]:
-    return [
+    pictures = Pictures((Picture("losses.svg", losses_svg(found), "Loss of every reward by its time"),))
+    blocks: list[Block] = [
         _verdict(found),
         _settings(found),
         Paragraph(
             "The policy was played with rewards that cannot be read: they carry their linear form, and only a release "
             "opens it. The loss of a reward is the sum, over the releases it is in, of what hiding it there costs."
         ),
-        Pictures((Picture("losses.svg", losses_svg(found), "Loss of every reward by its time"),)),
     ]
+    return blocks if found.leak is not None else [*blocks, pictures]  # after a leak there is no account
 
 
 def _verdict(found: Audit | ExactAudit) -> Table:

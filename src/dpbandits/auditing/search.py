@@ -6,6 +6,7 @@ the better part of the pairs again, with more trials for each.
 
 import random
 from collections.abc import Callable
+from typing import NamedTuple
 
 from dpbandits.auditing.pairs import Pair, all_pairs, first_pairs, varied
 from dpbandits.auditing.views import Candidate, View
@@ -17,25 +18,32 @@ _KEPT = 4  # one in so many goes on
 _CLEAR = 5  # a search ends when it has found something so many standard errors above the claim
 
 
-def search(
-    view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]
-) -> list[Candidate]:
-    """Return the candidates of the last round, the most telling first; `advance` hears of every trial."""
+class Found(NamedTuple):
+    """The candidates of the last round, the most telling first, and the last that was seen of every one."""
+
+    best: list[Candidate]
+    explored: list[Candidate]
+
+
+def search(view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]) -> Found:
+    """Look for events that tell; `advance` hears of every trial."""
     dice = random.Random(seed)  # noqa: S311
     is_exhaustive = horizon <= EXHAUSTIVE_STEPS
     pairs = all_pairs(horizon) if is_exhaustive else first_pairs(horizon, _STARTS, dice)
     ranked: list[Candidate] = []
+    explored: dict[tuple[Pair, bool], Candidate] = {}
     for number in range(_ROUNDS):
         advance(view.sample(pairs, budget // _ROUNDS, number))
         found = [candidate for pair in pairs for candidate in view.candidates(pair)]
         ranked = sorted(found, key=lambda candidate: -candidate.bound)
+        explored |= {(candidate.pair, candidate.is_reversed): candidate for candidate in found}
         if ranked and ranked[0].ratio - _CLEAR * ranked[0].error > claimed:
             break
         best = list(dict.fromkeys(candidate.pair for candidate in ranked)) or pairs
         pairs = best[: max(2, len(best) // _KEPT)]
         if not is_exhaustive and number < _ROUNDS - 2:
             pairs += _others(pairs, _STARTS // 2 ** (number + 1), dice)
-    return ranked
+    return Found(ranked, list(explored.values()))
 
 
 def _others(best: list[Pair], many: int, dice: random.Random) -> list[Pair]:
