@@ -102,7 +102,7 @@ def test_releases_that_are_impossible_with_the_neighbours_are_an_event() -> None
     view = ReleasesView(Trials(BROKEN["shared-noise"].make(1.0, 0.0), 2, 6, seed=3), 0.0, 1e-3, planned=1000)
     pair = next(pair for pair in all_pairs(6) if pair.position == 2)
     view.sample([pair], 2000, 0)
-    best = max(view.candidates(pair), key=lambda candidate: candidate.bound)
+    best = max(view.candidates(pair), key=lambda candidate: candidate.promise)
     assert "cannot give" in view.describe(best)
     ((found, other),) = view.count(pair, [best], 1000, 0)
     assert (found, other) == (1000, 0)

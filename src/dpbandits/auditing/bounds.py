@@ -47,16 +47,20 @@ def log_ratio_errors(found: NDArray[Any], other: NDArray[Any], trials: int) -> t
     return np.sqrt((1 - p) / (p * trials)), np.sqrt((1 - q) / (q * trials))
 
 
-def likely_bounds(
-    found: NDArray[Any], other: NDArray[Any], trials: int, planned: int, delta: float
-) -> NDArray[np.float64]:
-    """Return about what `epsilon_bound` would give in a test of as many trials as planned, for many events at once.
+def promises(found: NDArray[Any], other: NDArray[Any], trials: int, planned: int, delta: float) -> NDArray[np.float64]:
+    """Return how much each of many events promises: this ranks them for a test with as many trials as planned.
 
-    Two standard errors off for what is not known yet, since the best of many was lucky, and 2.5 for the bound of the
-    test. This ranks events, it does not judge them.
+    If positive, it is about what `epsilon_bound` would give there: two standard errors off for what is not known yet,
+    since the best of many was lucky, and 2.5 for the bound of the test. Below that, events come in the order of their
+    significance, from -1 for none; the event that always happens has a small error and nothing to say.
     """
     one, two = log_ratio_errors(found, other, trials)
+    p, q = (found + 0.5) / (trials + 1), (other + 0.5) / (trials + 1)
     deviations = 2.0 + 2.5 * math.sqrt(trials / planned)
-    low = (found + 0.5) / (trials + 1) * np.exp(-deviations * one) - delta
-    high = (other + 0.5) / (trials + 1) * np.exp(deviations * two)
-    return np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -np.inf)
+    bounds = _log_of_positive((p * np.exp(-deviations * one) - delta) / (q * np.exp(deviations * two)))
+    significance = _log_of_positive((p - delta) / q) / np.maximum(np.hypot(one, two), 1e-12)
+    return np.where(bounds > 0, bounds, -np.exp(-np.maximum(significance, 0.0)))
+
+
+def _log_of_positive(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    return np.where(numbers > 0, np.log(np.maximum(numbers, 1e-300)), -np.inf)

@@ -35,7 +35,7 @@ def search(view: View, horizon: int, budget: int, seed: int, claimed: float, adv
     for number in range(_ROUNDS):
         advance(view.sample(pairs, budget // _ROUNDS, number))
         found = [candidate for pair in pairs for candidate in view.candidates(pair)]
-        ranked = sorted(found, key=lambda candidate: -candidate.bound)
+        ranked = sorted(found, key=lambda candidate: -candidate.promise)
         explored |= {(candidate.pair, candidate.is_reversed): candidate for candidate in found}
         if ranked and ranked[0].ratio - _CLEAR * ranked[0].error > claimed:
             break

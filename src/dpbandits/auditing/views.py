@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.auditing.bounds import likely_bounds, log_ratio_errors
+from dpbandits.auditing.bounds import log_ratio_errors, promises
 from dpbandits.auditing.pairs import Pair
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Outcomes, Trials
@@ -44,7 +44,7 @@ class Candidate:
     mass: float  # estimated, with the likelier rewards
     ratio: float  # estimated: ln of the ratio
     error: float  # of that, about
-    bound: float  # about what can be shown
+    promise: float  # about what a test can show; negative if that is nothing yet
 
     @property
     def sides(self) -> tuple[Script, Script]:
@@ -83,16 +83,16 @@ class View(ABC):
     def _best(
         self, pair: Pair, is_reversed: bool, found: NDArray[Any], other: NDArray[Any], trials: int
     ) -> tuple[int, Candidate] | None:
-        """Return which of these events, given as counts, shows most."""
-        bounds = likely_bounds(found, other, trials, self.planned, self.delta)
-        bounds = np.where(found >= max(1.0, self.smallest_mass * trials), bounds, -np.inf)
-        place = int(np.argmax(bounds))
-        if not np.isfinite(bounds[place]):
+        """Return which of these events, given as counts, promises most."""
+        promised = promises(found, other, trials, self.planned, self.delta)
+        promised = np.where(found >= max(1.0, self.smallest_mass * trials), promised, -np.inf)
+        place = int(np.argmax(promised))
+        if not np.isfinite(promised[place]):
             return None
         mass = float(found[place]) / trials
         ratio = float(np.log(max(mass - self.delta, 1e-300) / ((other[place] + 0.5) / (trials + 1))))
         error = float(sum(side[place] for side in log_ratio_errors(found, other, trials)))
-        return place, Candidate(pair, is_reversed, None, mass, ratio, error, float(bounds[place]))
+        return place, Candidate(pair, is_reversed, None, mass, ratio, error, float(promised[place]))
 
 
 class ActionsView(View):
@@ -129,7 +129,7 @@ class ActionsView(View):
                 for later in self._endings()
                 if (candidate := self._candidate(pair, is_reversed, sides, later)) is not None
             ]
-            found += sorted(of_direction, key=lambda candidate: -candidate.bound)[:1]
+            found += sorted(of_direction, key=lambda candidate: -candidate.promise)[:1]
         return found
 
     def _endings(self) -> list[int]:
