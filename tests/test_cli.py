@@ -226,11 +226,12 @@ def test_audit_says_what_it_found_and_how_to_repeat_it(run: Any, tmp_path: Path)
     assert (status, err) == (0, "")
     assert "Not refuted: with 95% confidence epsilon is at least 0." in out
     found = json.loads(data.read_text())
-    assert f"epsilon is at least {found['lower_bound']:.4f}" in out
+    assert f"epsilon is at least {found['sampled']['lower_bound']:.4f}" in out
+    assert found["exact"]["epsilon"] == 1.0
     assert page.read_text().count("data:image/svg+xml") == 2
     (again,) = (line.removeprefix("Again: dpbandits ") for line in out.splitlines() if line.startswith("Again: "))
     assert again in page.read_text()
-    assert run(*again.split())[1] == out.split("Report: ")[0]
+    assert run(*again.split())[1] == out.split("Data: ")[0]
 
 
 def test_a_refuted_claim_is_exit_status_1(run: Any) -> None:
@@ -240,10 +241,18 @@ def test_a_refuted_claim_is_exit_status_1(run: Any) -> None:
     assert "and 2 is claimed" in out
     status, out, _ = run("audit", "dp-ucb", "--variant", "published", "--exact", "--horizon", "30")
     assert status == 1
-    assert "Refuted: reward 3 loses 2 " in out
+    assert "Exceeds the claim: reward 3 loses 2 " in out
     status, out, _ = run("audit", "dp-ucb", "--exact", "--horizon", "30")
     assert status == 0
     assert "Within the claim: over" in out
+
+
+def test_an_audit_with_a_report_fails_if_either_part_does(run: Any, tmp_path: Path) -> None:
+    words = ("audit", "dp-ucb-bound", "--variant", "published", "--trials", "2e4", "--report", str(tmp_path / "a.html"))
+    status, out, _ = run(*words)
+    assert status == 1
+    assert "Not refuted" in out
+    assert "Exceeds the claim" in out
 
 
 def test_broken_policies_are_listed_and_audited(run: Any) -> None:

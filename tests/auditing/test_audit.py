@@ -165,7 +165,7 @@ def test_bad_input_is_refused(changed: dict[str, Any], message: str) -> None:
 def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
     found = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), trials=50_000)
     account = dpb.exact_audit(dpb.DPUCB(epsilon=1.0, variant="published"), horizon=20)
-    assert verdict(found) == verdict(account) == "refuted"
+    assert (verdict(found), verdict(account)) == ("refuted", "exceeds the claim")
     assert sentence(found).startswith("Refuted: with 95% confidence epsilon is at least ")
     assert "reward 3 loses 2 " in sentence(account)
     assert ("seen by the attacker", "the arms alone") in settings(found)
@@ -195,4 +195,8 @@ def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) ->
     json.dumps(leaking.to_dict(), allow_nan=False)
     nothing = dpb.audit(dpb.DPSE(epsilon=1.0), horizon=4, trials=10_000)
     assert nothing.lower_bound == 0.0
+    rare = dpb.audit(dpb.DPUCB(epsilon=1.0), horizon=70, trials=20_000)
+    assert rare.trials <= 20_000
+    assert rare.tested or "found no event" in sentence(rare)
+    assert dpb.audit(dpb.DPUCB(epsilon=1.0), view="releases", trials=1000).trials <= 1010
     assert write_report(tmp_path / "b.html", nothing, None).exists()

@@ -2,10 +2,11 @@
 
 A policy is played with `Secret` rewards, by usual noise and by noise of an adversary, who sends it down action
 sequences that chance would hardly find. The loss of a reward is the sum, over the releases it is in, of how far their
-noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them. This is exact for every
-run that was played. Where releases are fixed in advance it is a proof for all runs, as docs/auditing.md explains.
+noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them (account.py). This is exact
+for every run that was played. What it says of other runs, docs/auditing.md explains.
 """
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,19 +17,18 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
+from dpbandits.auditing.account import Account
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.playing import CUTS, Game
 from dpbandits.auditing.secret import Leak, secret_reward
-from dpbandits.auditing.taint import Steering, TaintNoise
-from dpbandits.mechanisms import GAUSSIAN
+from dpbandits.auditing.taint import Steering, TaintNoise, Unknown
+from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy, validated_size
-from dpbandits.privacy import Budget, Guarantee, compose, rho_of
-from dpbandits.privacy.rounding import sum_up
+from dpbandits.privacy import Budget, Guarantee
 
 USUAL_HORIZON = 256
 LONGEST_DECLARED = 2**14
-_BEYOND = 40
 _TOLERANCE = 1e-9
 _FAR = 1e4  # scales: far more than any difference of sums, and no rounding that hides a reward
 
@@ -38,8 +38,9 @@ class ExactAudit:
     """What every reward loses, over all runs played.
 
     `losses` has, for every time, the most that its reward lost, in the sum of its pure losses (for Gaussian noise: the
-    root of twice its zCDP). `epsilon` is what the worst reward loses at the claim's delta, by the accountant. With a
-    `leak` a secret was read without noise, and nothing bounds its loss.
+    root of twice its zCDP). `epsilon` is what the worst reward, number `worst`, loses at the claim's delta, by the
+    accountant. With a `leak` a secret was read without noise, and nothing bounds its loss. What is `unknown` is
+    something that this account cannot tell, and then there is no verdict.
     """
 
     policy: Policy
@@ -54,11 +55,12 @@ class ExactAudit:
     worst: int
     adversary: str
     leak: str | None
+    unknown: str | None
 
     @property
     def refuted(self) -> bool:
         """Whether some reward loses more than is claimed."""
-        return self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+        return self.unknown is None and self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold; a loss without a bound is "infinity"."""
@@ -72,7 +74,7 @@ class ExactAudit:
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
             "losses": [plain(loss) for loss in self.losses.tolist()],
-            **{"adversary": self.adversary, "leak": self.leak},
+            **{"adversary": self.adversary, "leak": self.leak, "unknown": self.unknown},
         }
 
 
@@ -90,8 +92,8 @@ def exact_audit(
     Args:
         policy: what to audit.
         arms: how many arms.
-        horizon: steps per run; by default 256, more where a policy releases late. Every run goes on for a while after
-            it, and where a policy was declared for a horizon, for as long again.
+        horizon: steps per run; by default 256, more where a policy releases late. Runs to the horizon that a policy was
+            declared for go on after it, for as long again.
         claim: the budget to compare with, instead of what the policy claims.
         seed: of the usual noise and the rewards.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
@@ -100,36 +102,41 @@ def exact_audit(
     >>> exact_audit(DPUCB(epsilon=1.0)).epsilon, exact_audit(DPUCB(epsilon=1.0, variant="published")).epsilon
     (1.0, 2.0)
     """
+    if not isinstance(policy, Policy):
+        raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
     arms, horizon = validated_size(arms, usual_horizon(policy, arms) if horizon is None else horizon)
     seed = _validate.integer("[0, inf)", seed=seed)
     stated = claim_to_test(policy, horizon, claim)
-    until = horizon + (horizon if policy.horizon is not None else _BEYOND)
-    losses = np.zeros(until)
-    worst: tuple[float, int, str] = (0.0, 0, "usual")
-    leak = None
+    until = 2 * horizon if policy.horizon == horizon else horizon
     adversaries = dict(_adversaries(arms, seed))
     plays = [(name, cut) for name in adversaries for cut in CUTS]
+    account = Account(until)
+    leak = unknown = None
     with Progress(len(plays), "runs", progress) as bar:
         for number, (name, cut) in enumerate(plays, 1):
             bar.describe(f"{name}, {cut}")
             try:
                 noise = _played(policy, arms, horizon, until, cut, seed + number, adversaries[name])
-                by_reward = _losses(noise)
-                epsilon, place = _worst(noise, by_reward, stated.delta)
+                account.add(noise, name)
             except Leak as problem:
-                leak, worst, plays = str(problem), (float("inf"), 0, name), plays[:number]
+                leak, plays = str(problem), plays[:number]
+                account.say(math.inf, 0, name)
                 break
-            for place_of, loss in by_reward.items():
-                losses[place_of - 1] = max(losses[place_of - 1], loss)
-            worst = max(worst, (epsilon, place, name), key=lambda found: found[0])
+            except Unknown as problem:
+                unknown, plays = str(problem), plays[:number]
+                break
             bar.advance(1)
+        if leak is None and unknown is None:
+            bar.describe("composing")
+            account.settle(stated.delta, stated.epsilon)
     return ExactAudit(
         *(policy, arms, horizon, seed, len(plays), stated, policy.guarantee(horizon)),
-        losses=losses,
-        epsilon=worst[0],
-        worst=worst[1],
-        adversary=worst[2],
+        losses=account.losses,
+        epsilon=account.epsilon,
+        worst=account.worst,
+        adversary=account.adversary,
         leak=leak,
+        unknown=unknown,
     )
 
 
@@ -148,26 +155,6 @@ def _played(
     game = Game(policy, arms, horizon, noise, object)
     game.play(lambda t, arm: secret_reward(t, float(dice.random() < 0.5)), until, cut, seed)
     return noise
-
-
-def _losses(noise: TaintNoise) -> dict[int, float]:
-    if GAUSSIAN in noise.mechanisms:
-        return {number: float(np.sqrt(2 * rho)) for number, rho in noise.rhos().items()}
-    return noise.losses()
-
-
-def _worst(noise: TaintNoise, losses: dict[int, float], delta: float) -> tuple[float, int]:
-    """Return the loss of the worst reward at delta, and which it is."""
-    if not losses:
-        return 0.0, 0
-    if delta == 0:
-        place = max(losses, key=lambda number: losses[number])
-        return (float("inf") if GAUSSIAN in noise.mechanisms else losses[place]), place
-    # Of all rewards, the one with the largest zCDP: releases of an arm have the scales of its schedule, so that a
-    # reward which is in more of them, or in those with less noise, is worse by every measure.
-    events = noise.events()
-    place = max(events, key=lambda number: sum_up(map(rho_of, events[number])))
-    return compose(events[place], delta).epsilon, place
 
 
 def _adversaries(arms: int, seed: int) -> Iterator[tuple[str, Steering | None]]:

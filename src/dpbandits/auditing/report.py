@@ -76,11 +76,13 @@ def _exact(found: ExactAudit) -> list[Block]:
             "opens it. The loss of a reward is the sum, over the releases it is in, of what hiding it there costs."
         ),
     ]
-    return blocks if found.leak is not None else [*blocks, pictures]  # after a leak there is no account
+    # After a leak there is no account.
+    return [*blocks, pictures] if found.leak is None and found.unknown is None else blocks
 
 
 def _verdict(found: Audit | ExactAudit) -> Table:
-    kind = "fails" if found.refuted else "holds" if isinstance(found, ExactAudit) else "undecided"
+    is_decided = isinstance(found, ExactAudit) and found.unknown is None
+    kind = "fails" if found.refuted else "holds" if is_decided else "undecided"
     return Table(("verdict", "found"), ((Badge(verdict(found), kind), sentence(found)),))
 
 

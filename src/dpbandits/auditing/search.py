@@ -14,6 +14,7 @@ from dpbandits.auditing.views import Candidate, View
 EXHAUSTIVE_STEPS = 8
 _ROUNDS = 6
 _STARTS = 128
+_FEWEST = 32  # trials of a pair in a round
 _KEPT = 4  # one in so many goes on
 _CLEAR = 5  # a search ends when it has found something so many standard errors above the claim
 
@@ -30,6 +31,8 @@ def search(view: View, horizon: int, budget: int, seed: int, claimed: float, adv
     dice = random.Random(seed)  # noqa: S311
     is_exhaustive = horizon <= EXHAUSTIVE_STEPS
     pairs = all_pairs(horizon) if is_exhaustive else first_pairs(horizon, _STARTS, dice)
+    most = max(1, budget // (_ROUNDS * _FEWEST))  # few trials are for few pairs
+    pairs = dice.sample(pairs, most) if len(pairs) > most else pairs
     ranked: list[Candidate] = []
     explored: dict[tuple[Pair, bool], Candidate] = {}
     for number in range(_ROUNDS):
@@ -42,7 +45,7 @@ def search(view: View, horizon: int, budget: int, seed: int, claimed: float, adv
         best = list(dict.fromkeys(candidate.pair for candidate in ranked)) or pairs
         pairs = best[: max(2, len(best) // _KEPT)]
         if not is_exhaustive and number < _ROUNDS - 2:
-            pairs += _others(pairs, _STARTS // 2 ** (number + 1), dice)
+            pairs += _others(pairs, min(most, _STARTS // 2 ** (number + 1)), dice)
     return Found(ranked, list(explored.values()))
 
 

@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from dpbandits.errors import DPBanditsError
-
 Form = dict[tuple[str, int], Fraction]  # a coefficient for ("reward", number) and ("noise", number)
 ZERO = Fraction(0)
 
 
-class Leak(DPBanditsError):
-    """A secret was about to become public without noise."""
+class Leak(BaseException):
+    """A secret was about to become public without noise. No `except Exception` of a policy catches it."""
 
 
 class Secret:
@@ -62,7 +60,9 @@ class Secret:
         raise Leak("a secret was read without noise")
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _leak
-    __float__ = __int__ = __index__ = __array__ = __round__ = __abs__ = __pow__ = __repr__ = _leak
+    __float__ = __int__ = __index__ = __complex__ = __array__ = __round__ = __trunc__ = __floor__ = __ceil__ = _leak
+    __abs__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = _leak
+    __rtruediv__ = __repr__ = __str__ = __format__ = __iter__ = _leak
 
 
 def parts(number: Any) -> tuple[float, Form]:

@@ -4,6 +4,7 @@ A run ends with the exact loss of every single reward, from the code itself and 
 randomised response counts as a release with one noise, of scale 1/epsilon: its loss is the same.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpbandits.auditing.secret import Form, Leak, Secret, parts
+from dpbandits.errors import DPBanditsError
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
@@ -19,6 +21,10 @@ from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResp
 # What becomes of a noise, from what was drawn, its scale and its arm. Any value has positive density, so a run with
 # noise of somebody's choice is a run that can happen.
 Steering = Callable[[float, float, int], float]
+
+
+class Unknown(DPBanditsError):
+    """A loss that this account cannot tell."""
 
 
 class TaintNoise:
@@ -33,20 +39,23 @@ class TaintNoise:
 
     def fresh(self, scale: float, mechanism: int, arm: int) -> Secret:
         """Return a new noise."""
+        form = self._drawn(scale, mechanism)
         value = reserve(self.seeded, scale, mechanism)
-        return Secret(value if self.steer is None else self.steer(value, scale, arm), self._drawn(scale, mechanism))
+        return Secret(value if self.steer is None else self.steer(value, scale, arm), form)
 
     def respond(self, secret: Any, scale: float, arm: int) -> float:
         """Release one random bit of one whole reward; nothing is known of the response of anything else."""
         value, form = parts(secret)
         kinds = [kind for (kind, _), factor in form.items() if factor == 1]
         if kinds != ["reward"] or len(form) != 1:
-            raise Leak("a response of something that is not one whole reward: its loss cannot be told")
+            raise Unknown("a response of something that is not one whole reward")
         self.releases.append({**form, **self._drawn(scale, RESPONSE)})
         bit = release(self.seeded, value, scale, RESPONSE)
         return bit if self.steer is None else float(self.steer(2 * bit - 1, 1.0, arm) > 0)
 
     def _drawn(self, scale: float, mechanism: int) -> Form:
+        if not 0 < scale < math.inf:
+            raise Leak(f"a noise of scale {scale} protects nobody")
         self.scales.append(scale)
         self.mechanisms.append(mechanism)
         return {("noise", len(self.scales) - 1): Fraction(1)}
@@ -63,7 +72,7 @@ class TaintNoise:
         It is infinite where no shift does.
         """
         if GAUSSIAN in self.mechanisms:
-            raise Leak("Gaussian noise has no pure loss")
+            raise Unknown("Gaussian noise has no pure loss")
         if self.has_noise_for_each():
             return {number: float(sum(shifts)) for number, shifts in self._shifts().items()}
         return self._least_losses()
@@ -71,13 +80,13 @@ class TaintNoise:
     def rhos(self) -> dict[int, float]:
         """Return the zCDP of every reward: Σ (shift / σ)² / 2 over its releases, Gaussian ones with a noise each."""
         if set(self.mechanisms) != {GAUSSIAN} or not self.has_noise_for_each():
-            raise Leak("zCDP is for Gaussian releases with a noise each")
+            raise Unknown("zCDP is for Gaussian releases with a noise each")
         return {number: float(sum(shift**2 for shift in shifts)) / 2 for number, shifts in self._shifts().items()}
 
     def events(self) -> dict[int, list[Event]]:
         """Return, for every reward, what its releases are to the accountant; each must have a noise of its own."""
         if not self.has_noise_for_each():
-            raise Leak("a noise is in several releases: their losses cannot be composed")
+            raise Unknown("a noise is in several releases")
         events: defaultdict[int, list[Event]] = defaultdict(list)
         for form in self.releases:
             noise, factor = _noises(form)[0]
@@ -119,22 +128,31 @@ class TaintNoise:
         from scipy.optimize import linprog
 
         if not set(self.mechanisms) <= {LAPLACE}:
-            raise Leak("only Laplace noise may be in several releases: the loss of another cannot be told")
+            raise Unknown("noise that is not Laplace noise is in several releases")
         matrix = np.zeros((len(self.releases), len(self.scales)))
-        rewards: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        rewards: defaultdict[int, dict[int, Fraction]] = defaultdict(dict)
+        bare = set()  # rewards that left without any noise
         for row, form in enumerate(self.releases):
+            noises = _noises(form)
+            largest = max((abs(factor) for _, factor in noises), default=Fraction(1))
+            for noise, factor in noises:
+                matrix[row, noise] = float(factor / largest)
             for (kind, number), factor in form.items():
-                if kind == "noise":
-                    matrix[row, number] = float(factor)
-                else:
-                    rewards[number][row] = float(factor)
+                if kind == "reward":
+                    rewards[number][row] = factor / largest
+                    if not noises:
+                        bare.add(number)
         costs = np.tile(1 / np.array(self.scales), 2)
         losses = {}
         for number, rows in rewards.items():
+            # In units of the largest change, so that a small one is not lost in the solver's tolerance.
+            unit = max(map(abs, rows.values()))
             change = np.zeros(len(self.releases))
-            change[list(rows)] = list(rows.values())
-            solution = linprog(costs, A_eq=np.hstack([matrix, -matrix]), b_eq=-change, method="highs")
-            losses[number] = float(solution["fun"]) if solution.success else float("inf")
+            change[list(rows)] = [float(factor / unit) for factor in rows.values()]
+            losses[number] = math.inf
+            if number not in bare:
+                solution = linprog(costs, A_eq=np.hstack([matrix, -matrix]), b_eq=-change, method="highs")
+                losses[number] = float(unit) * float(solution["fun"]) if solution.success else math.inf
         return losses
 
 

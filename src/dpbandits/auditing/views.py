@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpbandits.auditing.bounds import log_ratio_errors, promises
 from dpbandits.auditing.pairs import Pair
+from dpbandits.errors import InvalidInput
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Outcomes, Trials
 
@@ -245,7 +246,10 @@ class ReleasesView(View):
     def _scores(self, pair: Pair, trials: int, *key: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the score ln(f / f') of runs with either rewards, f being the density with the first."""
         one = self.trials.scores(pair.rewards, pair.changed, trials, *key)
-        return one, -self.trials.scores(pair.changed, pair.rewards, trials, *key)
+        other = -self.trials.scores(pair.changed, pair.rewards, trials, *key)
+        if np.isnan(one).any() or np.isnan(other).any():
+            raise InvalidInput("Expected every scale of a release in (0, inf).")
+        return one, other
 
 
 def _passing(scores: NDArray[np.float64], limit: float) -> int:

@@ -11,24 +11,30 @@ _LONG = 64
 
 def verdict(found: Audit | ExactAudit) -> str:
     """Return the verdict in two or three words."""
-    if found.refuted:
-        return "refuted"
-    return "not refuted" if isinstance(found, Audit) else "within the claim"
+    if isinstance(found, Audit):
+        return "refuted" if found.refuted else "not refuted"
+    if found.unknown is not None:
+        return "cannot be told"
+    return "exceeds the claim" if found.refuted else "within the claim"
 
 
 def sentence(found: Audit | ExactAudit) -> str:
     """Return what was found, in a sentence or two."""
     claimed = f"{found.claim.epsilon:.6g} is claimed"
     if isinstance(found, ExactAudit):
+        if found.unknown is not None:
+            return f"Cannot be told: {found.unknown}, and what that loses is more than this account knows."
         if found.leak is not None:
-            return f"Refuted: {found.leak}, so nothing bounds what it loses."
-        loss = f"reward {found.worst} loses {found.epsilon:.6g} (noise: {found.adversary})"
+            return f"Exceeds the claim: {found.leak}, so nothing bounds what it loses."
         if found.refuted:
-            return f"Refuted: {loss}, and {claimed}."
+            loss = f"reward {found.worst} loses {found.epsilon:.6g} (noise: {found.adversary})"
+            return f"Exceeds the claim: {loss}, and {claimed}."
         return f"Within the claim: over {found.runs} runs no reward loses more than {found.epsilon:.6g}, and {claimed}."
     sure = f"with {found.confidence * 100:.10g}% confidence"
     if found.refuted:
         return f"Refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}."
+    if not found.tested:
+        return f"Not refuted: the search found no event that is likely enough to be tested, and {claimed}."
     return (
         f"Not refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}. "
         "That nothing more was found is no proof."
@@ -57,7 +63,7 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
         ("steps", f"{found.horizon:,}"),
     ]
     if isinstance(found, Audit):
-        seen = "the arms alone" if found.view == "actions" else "every release, and the arms"
+        seen = "the arms alone" if found.view == "actions" else "every release, and the arms that follow from them"
         used = f"{found.trials:,} of {found.asked:,}" if found.trials < found.asked else f"{found.trials:,}"
         rows += [("seen by the attacker", seen), ("trials", used), ("confidence", f"{found.confidence * 100:.10g}%")]
     else:

@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -67,7 +67,8 @@ def audit_command(
 
     It searches for two reward sequences that differ in one reward, and for something the policy then does much more
     often with one than with the other. If that is more than its claim allows, the claim is refuted: exit status 1. A
-    claim that is not refuted is not proved by that. Examples:
+    claim that is not refuted (0) is not proved by that. With --exact, a loss above the claim is 1 too, and 3 means
+    that it cannot be told. Wrong input is 2. Examples:
 
     dpbandits audit dp-ucb --variant published --epsilon 1
 
@@ -105,18 +106,23 @@ def audit_command(
     except KeyboardInterrupt:
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
-    found = cast(Audit | ExactAudit, sampled or account)
-    again = _command(found, policy, epsilon, delta, variant)
-    _show(found)
+    parts = [found for found in (sampled, account) if found is not None]
+    for found in parts:
+        _show(found)
+    given = {"--delta": delta, "--variant": variant, "--horizon": steps, "--report": report}
+    again = _command(parts[0], policy, epsilon, given)
     print(f"Again: {again}")
     if report is not None:
         write_report(report, sampled, account, again)
         print(f"Report: {report}")
     if out is not None:
-        write_file(out, (json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n").encode())
+        plain = {"sampled": sampled and sampled.to_dict(), "exact": account and account.to_dict()}
+        write_file(out, (json.dumps(plain, indent=2, allow_nan=False) + "\n").encode())
         print(f"Data: {out}")
-    if found.refuted:
+    if any(found.refuted for found in parts):
         raise typer.Exit(1)
+    if isinstance(parts[0], ExactAudit) and parts[0].unknown is not None:
+        raise typer.Exit(3)
 
 
 def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
@@ -148,11 +154,10 @@ def _show(found: Audit | ExactAudit) -> None:
     print(sentence(found))
 
 
-def _command(found: Audit | ExactAudit, policy: str, epsilon: float, delta: float | None, variant: str | None) -> str:
-    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
-    words += ["--delta", f"{delta!r}"] if delta is not None else []
-    words += ["--variant", variant] if variant is not None else []
-    words += ["--arms", f"{found.arms}", "--horizon", f"{found.horizon}"]
+def _command(found: Audit | ExactAudit, policy: str, epsilon: float, given: dict[str, Any]) -> str:
+    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}", "--arms", f"{found.arms}"]
+    for option, value in given.items():
+        words += [option, str(value)] if value is not None else []
     if isinstance(found, Audit):
         words += ["--view", found.view, "--trials", f"{found.asked}", "--confidence", f"{found.confidence!r}"]
         words += ["--gpu"] if found.on_gpu else ["--no-gpu"]

@@ -23,9 +23,11 @@ from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
 from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.script_loop import play_script, replay_script
-from dpbandits.simulation.watched import DRAWS, RELEASES, ForcedNoise, WatchedNoise, likelihood, score
+from dpbandits.simulation.watched import EXPECTED, RELEASES, ForcedNoise, WatchedNoise, score
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two runs of a launch have one seed
+
+_OTHER = np.uint64(0xD1B54A32D192ED03)
 
 
 class CudaNoise(NamedTuple):
@@ -127,6 +129,15 @@ _replay = cuda.jit(device=True)(replay_script)
 
 
 @cuda.jit(device=True)
+def _seed(generators: Any, i: int, seed: Any) -> None:
+    """Seed a generator. numba gives both words of its state the same number, so the first draws would be related."""
+    init_xoroshiro128p_state(generators, i, seed)
+    first = generators[i]["s0"]
+    init_xoroshiro128p_state(generators, i, seed ^ _OTHER)
+    generators[i]["s0"] = first
+
+
+@cuda.jit(device=True)
 def _play_run(
     state: Any,
     i: int,
@@ -141,7 +152,7 @@ def _play_run(
     paths: Any,
     codes: Any,
 ) -> None:
-    init_xoroshiro128p_state(generators, i, seed + np.uint64(first + i) * _STRIDE)
+    _seed(generators, i, seed + np.uint64(first + i) * _STRIDE)
     wipe(state)
     codes[i] = _play(params, state, totals, CudaNoise(generators, i), arms, horizon, is_exact, paths[i])
 
@@ -164,26 +175,23 @@ def _score_run(
     scores: Any,
     answers: Any,
 ) -> None:
-    init_xoroshiro128p_state(generators, i, seed + np.uint64(i) * _STRIDE)
+    _seed(generators, i, seed + np.uint64(i) * _STRIDE)
     wipe(state)
     wipe(seen[i])
-    noise = WatchedNoise(CudaNoise(generators, i), values[i], seen[i])
+    noise = WatchedNoise(CudaNoise(generators, i), values[i], seen[i, 0])
     code = _play(params, state, totals, noise, arms, horizon, False, paths[i])
-    releases, drawn = noise.seen[RELEASES], noise.seen[DRAWS]
+    releases = noise.seen[RELEASES]
     answers[i] = code if code < 0 else releases
     if code < 0 or releases > len(noise.values):
         return
-    forced = ForcedNoise(values[i], seen[i], known[i])
-    wipe(state)
-    wipe(seen[i])
+    own, other = ForcedNoise(values[i], seen[i, 1], known[i, 1]), ForcedNoise(values[i], seen[i, 2], known[i, 2])
+    own.seen[EXPECTED] = other.seen[EXPECTED] = releases
     wipe(known[i])
-    is_same = _replay(params, state, totals, forced, horizon, paths[i])
-    own = likelihood(forced, releases, is_same, drawn)
     wipe(state)
-    wipe(seen[i])
-    wipe(known[i])
-    is_same = _replay(params, state, others, forced, horizon, paths[i])
-    scores[i] = score(own, likelihood(forced, releases, is_same, drawn))
+    _replay(params, state, totals, own, horizon, paths[i])
+    wipe(state)
+    _replay(params, state, others, other, horizon, paths[i])
+    scores[i] = score(own, other)
 
 
 def player(state: Any) -> Any:

@@ -1,7 +1,7 @@
 """The one loop of the simulation, for every policy and environment: plain Python here, compiled by `player`.
 
 Three details decide the speed (benchmarks/results.md). The loop over the steps of a run is compiled without reference
-counting (numba's private option `_nrt`; no other file of the package uses it), which would count at every access to
+counting (numba's private option `_nrt`, which script_loop.py uses too), which would count at every access to
 an array of a State. Such code may not allocate, and does not. Many runs go through one call, since a call from Python
 costs more than a short run. And a change of the arm is a branch with a side effect: processors guess that the arm
 stays, and prepare the next step while the indices of this one are still being compared.

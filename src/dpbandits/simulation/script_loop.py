@@ -12,7 +12,7 @@ from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.base import hold, select, update
 from dpbandits.simulation.dispatch import compiled_loop
 from dpbandits.simulation.loop import _clear, clear
-from dpbandits.simulation.watched import DRAWS, RELEASES, ForcedNoise, WatchedNoise, likelihood, score
+from dpbandits.simulation.watched import DIFFERENT, EXPECTED, RELEASES, ForcedNoise, WatchedNoise, score
 
 WRONG_ARM = -1
 WRONG_HOLD = -2
@@ -55,19 +55,17 @@ def play_script(
     return code
 
 
-def replay_script(params: Any, state: Any, totals: Any, noise: Any, horizon: int, path: Any) -> bool:
-    """Make the decisions of `path` again with other rewards, and tell whether the policy would have made them."""
+def replay_script(params: Any, state: Any, totals: Any, noise: Any, horizon: int, path: Any) -> None:
+    """Make the decisions of `path` again with other rewards; the noise notes those the policy would not make."""
     t = 1
     decisions = 0
-    is_same = True
     while t <= horizon:
         arm, plays = path[decisions, 0], path[decisions, 1]
         if select(params, state, t) != arm:
-            is_same = False
+            noise.seen[DIFFERENT] += 1
         decisions += 1
         t += plays
         update(params, state, arm, plays, totals[t - 1] - totals[t - 1 - plays], t, noise)
-    return is_same
 
 
 _play_script = njit(_nrt=False)(play_script)
@@ -96,18 +94,16 @@ def play_trials(
             return
 
 
-def weigh(
-    params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int, drawn: int
-) -> float:
-    """Return the log density of what was released and played, had the rewards been these."""
+def force(params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int) -> None:
+    """Play again what was written down, with these rewards."""
     clear(state)
     clear(forced.seen)
     clear(forced.known)
-    is_same = _replay_script(params, state, totals, forced, horizon, path)
-    return likelihood(forced, releases, is_same, drawn)
+    forced.seen[EXPECTED] = releases
+    _replay_script(params, state, totals, forced, horizon, path)
 
 
-_weigh = njit()(weigh)
+_force = njit()(force)
 
 
 def score_trials(
@@ -116,7 +112,8 @@ def score_trials(
     totals: Any,
     others: Any,
     noise: Any,
-    forced: Any,
+    own: Any,
+    other: Any,
     arms: int,
     horizon: int,
     path: Any,
@@ -135,16 +132,16 @@ def score_trials(
         code = _play_script(params, state, totals, noise, arms, horizon, False, path)
         if code < 0:
             return code
-        releases, drawn = noise.seen[RELEASES], noise.seen[DRAWS]
+        releases = noise.seen[RELEASES]
         if releases > len(noise.values):
             return releases - len(noise.values)
-        own = _weigh(params, state, totals, forced, horizon, path, releases, drawn)
-        other = _weigh(params, state, others, forced, horizon, path, releases, drawn)
+        _force(params, state, totals, own, horizon, path, releases)
+        _force(params, state, others, other, horizon, path, releases)
         scores[run] = score(own, other)
     return 0
 
 
-_PARTS = (play_script, replay_script, weigh, _clear, SeededNoise, WatchedNoise, ForcedNoise)
+_PARTS = (play_script, replay_script, force, _clear, SeededNoise, WatchedNoise, ForcedNoise)
 
 
 def trial_player(params: Any, state: Any) -> Any:

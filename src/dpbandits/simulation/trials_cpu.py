@@ -48,10 +48,10 @@ class CPUPlayer:
         while True:
             values = np.empty(self._room)
             watched = WatchedNoise(SeededNoise(seed), values, np.zeros(SEEN, dtype=np.int64))
-            forced = ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
+            own, of_other = (ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN)) for _ in range(2))
             lacking = self._run(
                 self._score_trials,
-                *(self._setup.params, self._state(), script.totals, other.totals, watched, forced),
+                *(self._setup.params, self._state(), script.totals, other.totals, watched, own, of_other),
                 *(*self._sizes, path, scores, self._stop),
             )
             if lacking <= 0:

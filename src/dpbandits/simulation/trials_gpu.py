@@ -49,7 +49,7 @@ class GPUPlayer:
         self._room = _FIRST_ROOM
         self._params = _moved(self._setup.params)
         self._state = allocate(self._setup.state_class, self._setup.sizes, np.float64)
-        needed = _bytes(self._state) + 16 * horizon
+        needed = _bytes(self._state) + 16 * horizon + 16 * _FIRST_ROOM
         self.at_once = max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // needed))
 
     def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
@@ -76,7 +76,7 @@ class GPUPlayer:
                 runs,
                 *(self._params, cuda.to_device(script.totals), cuda.to_device(other.totals)),
                 *(_generators(runs), _number(seed), *self._sizes, cuda.device_array((runs, self._room))),
-                *(cuda.device_array((runs, SEEN), dtype=np.int64), cuda.device_array((runs, KNOWN))),
+                *(cuda.device_array((runs, 3, SEEN), dtype=np.int64), cuda.device_array((runs, 3, KNOWN))),
                 *(cuda.device_array((runs, self._sizes[1], 2), dtype=np.int64), scores, answers),
             )
             found = answers.copy_to_host()

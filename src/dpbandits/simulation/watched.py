@@ -14,14 +14,17 @@ from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, r
 
 # What is counted, by its place in `seen`.
 RELEASES = 0
-DRAWS = 1  # random numbers that protect nobody: with them a choice need not follow from the releases
-IMPOSSIBLE = 2  # what was written down cannot come from these rewards
-SEEN = 3
+EXPECTED = 1  # releases that were written down
+DRAWS = 2  # random numbers that protect nobody: with them a choice need not follow from the releases
+DIFFERENT = 3  # choices that the policy would not make with these rewards
+IMPOSSIBLE = 4  # what was written down cannot come from these rewards
+SEEN = 5
 # Numbers, by their place in `known`.
 DENSITY = 0  # log
 PENDING = 1  # the scale of a reserved noise that has not left yet
-CARRIED_NOISE = 2  # the last reserved noise that left
-KNOWN = 3
+PENDING_MECHANISM = 2
+CARRIED_NOISE = 3  # the last reserved noise that left
+KNOWN = 4
 
 
 class WatchedNoise(NamedTuple):
@@ -60,21 +63,18 @@ def _reserve(noise: WatchedNoise, scale: float, mechanism: int = LAPLACE, arm: i
 @uniform.register(WatchedNoise)
 @kernel
 def _uniform(noise: WatchedNoise) -> float:
-    noise.seen[DRAWS] = 1
     return uniform(noise.source)
 
 
 @normal.register(WatchedNoise)
 @kernel
 def _normal(noise: WatchedNoise) -> float:
-    noise.seen[DRAWS] = 1
     return normal(noise.source)
 
 
 @beta.register(WatchedNoise)
 @kernel
 def _beta(noise: WatchedNoise, a: float, b: float) -> float:
-    noise.seen[DRAWS] = 1
     return beta(noise.source, a, b)
 
 
@@ -94,14 +94,14 @@ def log_density(value: float, secret: float, scale: float, mechanism: int) -> fl
 def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     place = noise.seen[RELEASES]
     noise.seen[RELEASES] = place + 1
-    if place >= len(noise.values):
+    if place >= noise.seen[EXPECTED]:
         noise.seen[IMPOSSIBLE] = 1
         return secret
     value = noise.values[place]
     if scale != CARRIED:
         noise.known[DENSITY] += log_density(value, secret, scale, mechanism)
     elif noise.known[PENDING] > 0.0:  # a reserved noise counts when it leaves for the first time
-        noise.known[DENSITY] += log_density(value, secret, noise.known[PENDING], mechanism)
+        noise.known[DENSITY] += log_density(value, secret, noise.known[PENDING], int(noise.known[PENDING_MECHANISM]))
         noise.known[CARRIED_NOISE] = value - secret
         noise.known[PENDING] = 0.0
     elif abs(value - secret - noise.known[CARRIED_NOISE]) > 1e-9 * (1.0 + abs(value)):
@@ -110,43 +110,50 @@ def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LA
 
 
 @kernel
-def likelihood(noise: ForcedNoise, releases: int, is_same: bool, drawn: int) -> float:
-    """Return the log density that a forced run has added up; -inf if these rewards cannot give what was written down.
+def score(own: ForcedNoise, other: ForcedNoise) -> float:
+    """Return ln of the likelihood ratio of two forced runs. What is impossible with both is not understood here: 0.
 
-    They cannot, if the run releases another number of values, or if a choice is another one (`is_same`) in a run that
-    drew nothing else.
+    A run with another number of releases is impossible, and so is one with another choice, if neither run drew random
+    numbers that a choice could come from.
     """
-    if noise.seen[IMPOSSIBLE] != 0 or noise.seen[RELEASES] != releases or (not is_same and drawn == 0):
-        return -math.inf
-    return noise.known[DENSITY]
+    draws = own.seen[DRAWS] + other.seen[DRAWS]
+    one, two = likelihood(own, draws), likelihood(other, draws)
+    return 0.0 if one == two else one - two
 
 
 @kernel
-def score(own: float, other: float) -> float:
-    """Return ln of the likelihood ratio. What is impossible with both is more than these densities understand: 0."""
-    return 0.0 if own == other else own - other
+def likelihood(noise: ForcedNoise, draws: int) -> float:
+    """Return the log density that a forced run has added up; -inf if it is impossible."""
+    is_different = noise.seen[DIFFERENT] != 0 and draws == 0
+    if noise.seen[IMPOSSIBLE] != 0 or noise.seen[RELEASES] != noise.seen[EXPECTED] or is_different:
+        return -math.inf
+    return noise.known[DENSITY]
 
 
 @reserve.register(ForcedNoise)
 @kernel
 def _reserved(noise: ForcedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     noise.known[PENDING] = scale
+    noise.known[PENDING_MECHANISM] = mechanism
     return 0.0
 
 
 @uniform.register(ForcedNoise)
 @kernel
 def _middle(noise: ForcedNoise) -> float:
+    noise.seen[DRAWS] += 1
     return 0.5
 
 
 @normal.register(ForcedNoise)
 @kernel
 def _zero(noise: ForcedNoise) -> float:
+    noise.seen[DRAWS] += 1
     return 0.0
 
 
 @beta.register(ForcedNoise)
 @kernel
 def _mean(noise: ForcedNoise, a: float, b: float) -> float:
+    noise.seen[DRAWS] += 1
     return a / (a + b)

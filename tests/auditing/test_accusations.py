@@ -1,0 +1,102 @@
+"""Policies that are private, in unusual ways: the audit must not accuse them. And searches that lie: it must not listen."""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits._kernel import kernel
+from dpbandits.auditing.pairs import Pair
+from dpbandits.auditing.views import ActionsView, Candidate
+from dpbandits.mechanisms.draws import uniform
+from dpbandits.mechanisms.state import public
+from dpbandits.policies import Policy, Setup, hold, select, update
+from dpbandits.policies.base import every_step
+from dpbandits.privacy import Guarantee
+
+COIN, SOMETIMES, RESPONSE = range(3)
+
+
+class Params(NamedTuple):
+    what: int
+
+
+class State(NamedTuple):
+    chosen: Annotated[Any, public("one", dtype=np.int64)]
+
+
+@select.register(Params)
+@kernel
+def _select(params: Params, state: State, t: int) -> int:
+    return state.chosen[0]  # type: ignore[no-any-return]
+
+
+hold.register(Params)(every_step)
+
+
+@update.register(Params)
+@kernel
+def _update(params: Params, state: State, arm: int, plays: int, reward: float, t: int, noise: Any) -> None:
+    if params.what == COIN:
+        state.chosen[0] = 1 if uniform(noise) < 0.5 else 0
+    elif params.what == SOMETIMES:  # with reward 1 only: arm 2 with a chance of a tenth
+        if t == 2 and reward > 0.5:
+            u = uniform(noise)
+            state.chosen[0] = 1 if 0.45 < u < 0.55 else 0
+    elif t == 2:  # the first reward, kept with a chance of e / (1 + e)
+        bit = 1 if reward > 0.5 else 0
+        state.chosen[0] = bit if uniform(noise) < 1.0 / (1.0 + math.exp(-1.0)) else 1 - bit
+
+
+@dataclass(frozen=True)
+class Private(Policy):
+    what: int
+    epsilon: float
+    delta: float = 0.0
+    name = "private"
+    source = "this test"
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(self.what), State, {"one": 1})
+
+    def guarantee(self, horizon: float = math.inf) -> Guarantee:
+        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", certified=True)
+
+
+@pytest.mark.parametrize("view", ["actions", "releases"])
+@pytest.mark.parametrize(
+    "policy",
+    [Private(COIN, 0.01), Private(SOMETIMES, 0.01, 0.1), Private(RESPONSE, 1.0)],
+    ids=["coin", "sometimes", "rr"],
+)
+def test_randomness_of_their_own_protects_too(policy: Policy, view: str) -> None:
+    """Random numbers for exploration are no output: what depends on them may depend on the rewards as well."""
+    for seed in range(5):
+        found = dpb.audit(policy, view=view, horizon=4, trials=40_000, seed=seed, confidence=0.999)
+        assert not found.refuted
+
+
+def test_and_without_delta_the_actions_tell() -> None:
+    assert dpb.audit(Private(SOMETIMES, 0.01), horizon=4, trials=40_000).refuted
+    assert dpb.audit(Private(RESPONSE, 0.9), horizon=4, trials=400_000).refuted
+
+
+def test_the_test_does_not_listen_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coins for nine steps, and a claim of 0.05: among 512 rare sequences some look telling in the search. Tested with
+    fresh trials they are not; tested with the trials of the search, every audit would accuse."""
+    asked: dict[str, Any] = {"horizon": 9, "trials": 20_000, "smallest_mass": 0.0}
+    assert not any(dpb.audit(Private(COIN, 0.05), seed=seed, **asked).refuted for seed in range(12))
+
+    def reused(view: ActionsView, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> Any:
+        counts = []
+        for candidate in candidates:
+            likelier, rarer = (view._seen[side][1].beginnings(candidate.event.later) for side in candidate.sides)
+            share = trials / likelier.trials
+            counts.append(tuple(int(side.count(candidate.event.codes).sum() * share) for side in (likelier, rarer)))
+        return counts
+
+    monkeypatch.setattr(ActionsView, "count", reused)
+    assert sum(dpb.audit(Private(COIN, 0.05), seed=seed, **asked).refuted for seed in range(12)) >= 6
