@@ -1,4 +1,4 @@
-"""Policies that are private, in unusual ways: the audit must not accuse them. And searches that lie: it must not listen."""
+"""Policies that are private in unusual ways, which nobody may accuse, and searches that lie, which nobody believes."""
 
 import math
 from dataclasses import dataclass
