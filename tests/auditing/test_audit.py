@@ -14,6 +14,7 @@ from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.report import write_report
 from dpbandits.auditing.words import script, sentence, settings, verdict
 from dpbandits.policies import POLICIES
+from explore_then_commit import ExploreThenCommit
 
 # What refutes each: the others are too quiet at this size, or, for one-arm-only, private as far as the arms go.
 REFUTED_BY = {
@@ -129,6 +130,8 @@ def test_what_is_claimed() -> None:
     ("policy", "arms", "horizon"),
     [
         (dpb.UCB(), 2, 8),
+        (dpb.UCB(), 10, 32),
+        (ExploreThenCommit(epsilon=0.5, plays=20), 2, 64),
         (dpb.DPUCB(epsilon=1.0), 2, 8),
         (dpb.DPUCB(epsilon=1.0), 1, 8),
         (dpb.DPIMED(epsilon=1.0, index="noise-aware"), 2, 48),
@@ -158,6 +161,8 @@ def test_a_horizon_is_as_long_as_the_policy_needs(policy: Any, arms: int, horizo
 def test_bad_input_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(dpb.InvalidInput, match=message):
         dpb.audit(dpb.DPUCB(epsilon=1.0), **changed)
+    with pytest.raises(dpb.InvalidInput, match="to be a Budget"):
+        dpb.audit(dpb.DPUCB(epsilon=1.0), claim=0.5)  # type: ignore[arg-type]
     with pytest.raises(dpb.InvalidInput, match="to be a policy"):
         dpb.audit("dp-ucb")  # type: ignore[arg-type]
 
@@ -166,6 +171,7 @@ def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
     found = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), trials=50_000)
     account = dpb.exact_audit(dpb.DPUCB(epsilon=1.0, variant="published"), horizon=20)
     assert (verdict(found), verdict(account)) == ("refuted", "exceeds the claim")
+    assert str(found) == sentence(found)
     assert sentence(found).startswith("Refuted: with 95% confidence epsilon is at least ")
     assert "reward 3 loses 2 " in sentence(account)
     assert ("seen by the attacker", "the arms alone") in settings(found)

@@ -75,6 +75,11 @@ class Audit:
         """Whether the claim is false, with the asked confidence."""
         return self.lower_bound > self.claim.epsilon
 
+    def __str__(self) -> str:
+        from dpbandits.auditing.words import sentence
+
+        return sentence(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {

@@ -10,6 +10,8 @@ STATED = "the one who asks"
 def claim_to_test(policy: Policy, horizon: int, stated: Budget | None) -> Guarantee:
     """Return the claim to test: what somebody states, else what the publication says, else what is proved here."""
     if stated is not None:
+        if not isinstance(stated, Budget):
+            raise InvalidInput(f"Expected claim={stated!r} to be a Budget, such as Budget(1.0).")
         return Guarantee(stated.epsilon, stated.delta, horizon=horizon, theorem=STATED, certified=False)
     claim = policy.claim(horizon) or policy.guarantee(horizon)
     if claim is None:

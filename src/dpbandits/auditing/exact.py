@@ -62,6 +62,11 @@ class ExactAudit:
         """Whether some reward loses more than is claimed."""
         return self.unknown is None and self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
 
+    def __str__(self) -> str:
+        from dpbandits.auditing.words import sentence
+
+        return sentence(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold; a loss without a bound is "infinity"."""
 
@@ -121,6 +126,7 @@ def exact_audit(
             except Leak as problem:
                 leak, plays = str(problem), plays[:number]
                 account.say(math.inf, 0, name)
+                account.losses[:] = math.inf
                 break
             except Unknown as problem:
                 unknown, plays = str(problem), plays[:number]

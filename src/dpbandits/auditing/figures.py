@@ -25,7 +25,9 @@ def ratios_svg(found: Audit) -> bytes:
         axes = figure.add_subplot()
         masses = [each.mass for each in found.explored]
         ratios = [each.ratio for each in found.explored]
-        axes.plot(masses, ratios, ".", color="#999999", alpha=0.6, markersize=4, label="searched (proves nothing)")
+        axes.plot(
+            masses, ratios, ".", color="#999999", alpha=0.6, markersize=4, label="searched (the best of many are lucky)"
+        )
         label = f"tested, {found.confidence * 100:.10g}% for all together"
         for place, tested in enumerate(found.tested):
             mass = max(tested.found, 0.5) / tested.trials

@@ -3,40 +3,45 @@
 import numpy as np
 
 from dpbandits.auditing.playing import Game
-from dpbandits.mechanisms import RecordingNoise, SeededNoise
+from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies.base import Policy
-from dpbandits.privacy import Ledger
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Trials
+from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
 
 SHORTEST = 8
 LONGEST = 2**16
 _TRIALS = 256
 _OFTEN = 8
 _DIFFERENT = 4
+_SILENT = 2**14  # who has released nothing by then never does
+_QUICK_STEPS = 2**16
 
 
 def telling_horizon(policy: Policy, arms: int) -> int:
     """Return about the shortest horizon by which the policy, with equal arms, has gone several ways by its noise.
 
-    If there is none, the first power of two by which it has released twice as often as it has arms; if it releases
-    nothing, 8.
+    If there is none, the first power of two by which it has gone two ways, or has released twice as often as it has
+    arms; if it releases nothing, the shortest in which it can play every arm.
     """
-    released = None
-    horizon = SHORTEST
+    shortest = max(SHORTEST, 2 ** (2 * arms - 1).bit_length())
+    horizon = shortest
+    two_ways: int | None = None
+    released: int | None = None
     while horizon <= LONGEST:
-        asked = horizon if policy.horizon is None else min(horizon, policy.horizon)
-        releases = _releases(policy, arms, asked)
+        asked: int = horizon if policy.horizon is None else min(horizon, policy.horizon)
+        releases, ways = _releases(policy, arms, asked), _ways(policy, arms, asked)
         if releases >= 2 * arms and released is None:
             released = asked
-        if releases and _ways(policy, arms, asked) >= _DIFFERENT:
-            shorter = (asked * eighths // 8 for eighths in (5, 6, 7) if asked > SHORTEST)
+        if releases and ways >= 2 and two_ways is None:
+            two_ways = asked
+        if releases and ways >= _DIFFERENT:
+            shorter = (asked * eighths // 8 for eighths in (5, 6, 7) if asked > shortest)
             return next((less for less in shorter if _ways(policy, arms, less) >= _DIFFERENT), asked)
-        if asked < horizon:
+        if asked < horizon or (not releases and horizon >= _SILENT):
             break
         horizon *= 2
-    shortest = SHORTEST if policy.horizon is None else min(SHORTEST, policy.horizon)
-    return released or shortest
+    return two_ways or released or (shortest if policy.horizon is None else min(shortest, policy.horizon))
 
 
 def _ways(policy: Policy, arms: int, horizon: int) -> int:
@@ -48,6 +53,8 @@ def _ways(policy: Policy, arms: int, horizon: int) -> int:
 
 
 def _releases(policy: Policy, arms: int, horizon: int) -> int:
-    noise = RecordingNoise(SeededNoise(0), Ledger())
+    """Return how often it releases something; for very long runs of many arms as far as that is quickly seen."""
+    noise = WatchedNoise(SeededNoise(0), np.empty(0), np.zeros(SEEN, dtype=np.int64))
+    horizon = min(horizon, max(SHORTEST, _QUICK_STEPS // arms))
     Game(policy, arms, horizon, noise).play(lambda t, arm: 0.0, horizon, "blocks")
-    return len(noise.ledger)
+    return int(noise.seen[RELEASES])

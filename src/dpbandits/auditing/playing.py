@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import Policy, hold, select, update
 
@@ -40,7 +41,11 @@ class Game:
         dice = random.Random(seed)  # noqa: S311
         while self.t <= until:
             arm = int(select(self.params, self.state, self.t))
+            if not 0 <= arm < self.arms:
+                raise InvalidInput(f"Expected `select` of {self.policy.name} to return an arm in [0, {self.arms - 1}].")
             longest = min(int(hold(self.params, self.state, arm, self.t)), until - self.t + 1)
+            if longest < 1:
+                raise InvalidInput(f"Expected `hold` of {self.policy.name} to return at least 1.")
             plays = CUTS[cut](longest, dice)
             total = sum((reward(t, arm) for t in range(self.t + 1, self.t + plays)), start=reward(self.t, arm))
             self.blocks.append((self.t, arm, plays))

@@ -6,7 +6,7 @@ from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import ExactAudit
 from dpbandits.privacy import Guarantee
 
-_LONG = 64
+_LONG = 24
 
 
 def verdict(found: Audit | ExactAudit) -> str:
@@ -57,8 +57,8 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
     """Return what was attacked and how, as names and values."""
     rows = [
         ("policy", f"{found.policy}"),
-        ("claim that is tested", budget(found.claim)),
-        ("proved by the accountant", budget(found.proved)),
+        (f"claim, for {found.horizon:,} steps", budget(found.claim)),
+        ("proved (accountant's bound)", budget(found.proved)),
         ("arms", f"{found.arms}"),
         ("steps", f"{found.horizon:,}"),
     ]
