@@ -36,7 +36,10 @@ def sentence(found: Audit | ExactAudit) -> str:
     if not found.tested:
         return f"Not refuted: the search found no event that is likely enough to be tested, and {claimed}."
     if all(tested.found == tested.other == tested.trials for tested in found.tested):
-        return f"Not refuted: nothing was seen that differs, and {claimed}. Too short a horizon or too few trials look so too."
+        return (
+            f"Not refuted: nothing was seen that differs, and {claimed}. "
+            "So it looks, too, when the horizon is too short or the trials are too few."
+        )
     return (
         f"Not refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}. "
         "That nothing more was found is no proof."

@@ -22,6 +22,7 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
 from dpbandits.simulation.compiled import register_kernels
+from dpbandits.simulation.loop import clear
 from dpbandits.simulation.script_loop import play_script, replay_script
 from dpbandits.simulation.watched import EXPECTED, RELEASES, ForcedNoise, WatchedNoise, score
 
@@ -92,8 +93,8 @@ def _beta(noise: CudaNoise, a: float, b: float) -> float:
 
 
 def wipe(part: Any) -> None:
-    """Set every array of a state to zero."""
-    raise NotImplementedError("for compiled code")
+    """Set every array of a state to zero: `clear` of loop.py, without `fill`, which CUDA code does not have."""
+    clear(part)
 
 
 @overload(wipe, strict=False)
