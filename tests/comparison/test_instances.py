@@ -7,7 +7,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.comparison import SETS, cases, random_cases
-from dpbandits.comparison.instances import INSTANCES, best_in_the_middle
+from dpbandits.comparison.instances import INSTANCES
 from dpbandits.reproduce.experiments import TEN_ARMS, TWO_ARMS
 from dpbandits.theory.lower_bounds import asymptotic_constant
 
@@ -28,16 +28,6 @@ def test_five_arms_are_those_of_the_literature() -> None:
     assert asymptotic_constant(even, 0.1) == pytest.approx(41.68, abs=0.01)
 
 
-@pytest.mark.parametrize("arms", [1, 2, 3, 4, 9])
-def test_the_best_arm_stands_in_the_middle(arms: int) -> None:
-    others = [i / 20 for i in range(arms - 1)]
-    for place in range(arms):
-        means = [*others[:place], 0.9, *others[place:]]
-        moved = best_in_the_middle(means)
-        assert moved.index(0.9) == arms // 2
-        assert [mean for mean in moved if mean != 0.9] == others
-
-
 def test_every_instance_at_every_epsilon() -> None:
     found = cases(["paper", "close"], [0.1, 1.0])
     assert len(found) == 2 * (len(INSTANCES["paper"]) + len(INSTANCES["close"]))
@@ -45,7 +35,6 @@ def test_every_instance_at_every_epsilon() -> None:
     assert {case.epsilon for case in found} == {0.1, 1.0}
     for case in found:
         assert case.environment.means.tolist() == list(case.means)
-        assert max(case.means) == case.means[len(case.means) // 2]
     assert {name for name in SETS if name != "random"} == set(INSTANCES)
 
 

@@ -11,6 +11,7 @@ from dpbandits.comparison import Case, Contender, Leaderboard, Score, cases, com
 from dpbandits.comparison.figures import leaderboard_figure
 from dpbandits.comparison.leaderboard import is_worse
 from dpbandits.policies import Policy
+from dpbandits.simulation.runner import play_runs
 from dpbandits.theory.lower_bounds import asymptotic_constant
 
 SOME = cases(["paper"], [0.5, 2.0])
@@ -36,7 +37,8 @@ def test_scores_are_those_of_the_same_simulation() -> None:
     for case in SOME:
         for name, make in CONTENDERS.items():
             policy: Policy = make(case.epsilon)
-            regrets = dpb.simulate({"it": policy}, case.environment, horizon=2000, runs=150, seed=3).final_regret("it")
+            runs = play_runs(policy, case.environment, np.array([2000]), runs=150, seed=3, shuffled=True)
+            regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
             (found,) = (s for s in board.of(name) if s.case == case.name)
             assert found.mean == pytest.approx(regrets.mean())
             assert found.standard_error == pytest.approx(regrets.std(ddof=1) / math.sqrt(150))

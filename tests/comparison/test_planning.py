@@ -1,14 +1,19 @@
 """A plan: its numbers against `simulate`, its words against its numbers."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpbandits as dpb
-from dpbandits.comparison import Answer, Contender, Plan, plan
+from dpbandits.comparison import Answer, Contender, Plan, Shares, plan
+from dpbandits.comparison.advice import shown
 from dpbandits.comparison.figures import plan_figure
+from dpbandits.simulation.runner import Runs, play_runs
 
 CONTENDERS: dict[str, Contender] = {
     "aware": lambda epsilon: dpb.recommended(epsilon=epsilon),
@@ -16,61 +21,79 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-def answer(policy: str, epsilon: float, worse: float) -> Answer:
-    return Answer(policy, epsilon, 100, worse * 50, 0.1, worse, 0.001, 2 * worse, np.array([worse, worse]))
+def shares(mean: float, error: float = 0.0005) -> Shares:
+    return Shares(100, mean, error, 2 * mean)
 
 
-def made(without: float, **worse: float) -> Plan:
+def answer(policy: str, epsilon: float, worse: float, error: float = 0.0005) -> Answer:
+    share = shares(worse, error)
+    return Answer(policy, epsilon, share, share, worse * 50, 0.1, np.array([worse, worse]))
+
+
+def made(without: float, error: float = 0.0005, **worse: float) -> Plan:
     """Return a plan in which policy `a` has these shares at ε = 0.1, 0.5, ... (written e01, e05, ...)."""
-    answers = tuple(answer("a", float(f"{name[1]}.{name[2:]}"), share) for name, share in worse.items())
+    answers = tuple(answer("a", float(f"{name[1]}.{name[2:]}"), share, error) for name, share in worse.items())
     times = np.array([100, 1000])
-    return Plan((0.5, 0.6), 1000, times, answer("no privacy", math.inf, without), answers)
+    return Plan((0.5, 0.6), 1000, times, answer("no privacy", math.inf, without, error), answers)
 
 
-def test_numbers_are_those_of_the_same_simulation() -> None:
-    """Unequal gaps: regret is counted in rewards, people are counted by their arms."""
-    means = [0.3, 0.8, 0.5]  # the best in the middle: as it is played
-    asked = plan(CONTENDERS, means, horizon=3000, epsilons=[0.5], runs=60, seed=2)
-    environment = dpb.Bernoulli(means)
+def test_numbers_are_those_of_the_same_runs() -> None:
+    """Unequal gaps: regret is counted in rewards, people by their arms, in the same runs. Even ones choose."""
+    means = [0.8, 0.5, 0.3]
+    asked = plan(CONTENDERS, means, horizon=3000, epsilons=[0.5], runs=61, seed=2)
+    assert asked.lots == pytest.approx(2 / 3)
+    assert asked.without.epsilon == math.inf
     for found in asked.answers:
         policy = CONTENDERS[found.policy](0.5)
-        result = dpb.simulate({"it": policy}, environment, horizon=3000, runs=60, seed=2)
-        assert found.regret == pytest.approx(result.final_regret("it").mean())
-        # Everybody with another arm loses between the smallest and the largest gap.
-        assert found.regret / 0.5 <= found.worse * 3000 * (1 + 1e-9)
-        assert found.worse * 3000 <= found.regret / 0.3 * (1 + 1e-9)
-        assert found.curve[-1] == pytest.approx(found.worse)
-    assert asked.at_random == pytest.approx(2 / 3)
-    assert asked.without.epsilon == math.inf
-    assert asked.without.worse < min(found.worse for found in asked.answers)
+        times = np.array([3000])
+        runs = list(play_runs(policy, dpb.Bernoulli(means), times, runs=61, seed=2, shuffled=True))
+        regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
+        misses = np.concatenate([chunk.misses[:, -1] for chunk in runs]) / 3000
+        for half, share in ((misses[0::2], found.tried), (misses[1::2], found.worse)):
+            assert share.runs == len(half)
+            assert share.mean == pytest.approx(half.mean())
+            assert share.error == pytest.approx(half.std(ddof=1) / math.sqrt(len(half)))
+            assert share.unlucky == pytest.approx(np.quantile(half, 0.99))
+            assert share.margin == pytest.approx(stats.t.ppf(0.975, len(half) - 1) * share.error)
+        assert found.regret == pytest.approx(regrets[1::2].mean())
+        assert found.regret_error == pytest.approx(regrets[1::2].std(ddof=1) / math.sqrt(30))
+        assert found.curve[-1] == pytest.approx(found.worse.mean)
+        assert 0.3 * found.worse.mean * 3000 <= found.regret <= 0.5 * found.worse.mean * 3000
+        assert asked.without.worse.mean < found.worse.mean
 
 
-def test_equal_gaps_are_played_once_and_give_the_same() -> None:
-    equal = plan({"it": CONTENDERS["aware"]}, [0.5, 0.7, 0.5], horizon=3000, epsilons=[1.0], runs=50, seed=1)
-    policy = CONTENDERS["aware"](1.0)
-    result = dpb.simulate({"it": policy}, dpb.Bernoulli([0.5, 0.7, 0.5]), horizon=3000, runs=50, seed=1)
-    (found,) = equal.answers
-    assert found.regret == pytest.approx(result.final_regret("it").mean())
-    assert found.worse == pytest.approx(found.regret / 0.2 / 3000)
-
-
-def test_the_place_of_the_best_arm_does_not_matter() -> None:
+def test_the_order_of_the_question_does_not_matter() -> None:
     orders = ([0.9, 0.1, 0.2], [0.1, 0.9, 0.2], [0.1, 0.2, 0.9])
     plans = [plan(CONTENDERS, means, horizon=500, epsilons=[1.0], runs=20) for means in orders]
     first, *others = ([found[:-1] for found in each.answers] for each in plans)
     assert others == [first, first]
 
 
+def test_every_run_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = []
+
+    def counted(*arguments: Any, **named: Any) -> Iterator[Runs]:
+        played.append(named["runs"])
+        yield from play_runs(*arguments, **named)
+
+    monkeypatch.setattr("dpbandits.comparison.planning.play_runs", counted)
+    plan(CONTENDERS, [0.8, 0.3, 0.5], horizon=100, epsilons=[0.5], runs=6)
+    assert played == [6, 6, 6]
+
+
 def test_a_policy_that_starts_with_the_best_arm_does_not_look_good() -> None:
-    """With ε = 0.01 the first phase of an arm has 1600 plays, more than there are people."""
-    asked = plan({"it": CONTENDERS["aware"]}, [0.9, 0.1], horizon=1000, epsilons=[0.01], runs=10)
-    assert asked.best(0.01).worse == 1.0
-    assert "drawing lots" in asked.sentences()[0]
+    """With ε = 0.01 the first phase of an arm has 1600 plays, more than there are people: half of the runs lose all."""
+    asked = plan({"it": CONTENDERS["aware"]}, [0.9, 0.1], horizon=1000, epsilons=[0.01], runs=400)
+    found = asked.best(0.01).worse
+    assert found.error == pytest.approx(0.5 / math.sqrt(200), rel=0.05)
+    assert abs(found.mean - 0.5) < 4 * found.error
+    assert "drawing lots (50%), so this experiment is too short" in asked.sentences()[0]
 
 
-def test_slow_policies_get_fewer_runs() -> None:
-    asked = plan(CONTENDERS, [0.5, 0.6], horizon=2_000_000, epsilons=[1.0], runs=60)
-    runs = {found.policy: found.runs for found in (asked.without, *asked.answers)}
+def test_slow_policies_get_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpbandits.comparison.planning._STEPS", 2e6)
+    asked = plan(CONTENDERS, [0.5, 0.6], horizon=20_000, epsilons=[1.0], runs=60)
+    runs = {found.policy: found.worse.runs + found.tried.runs for found in (asked.without, *asked.answers)}
     assert runs == {"no privacy": 50, "aware": 60, "local": 50}
 
 
@@ -97,19 +120,40 @@ def test_the_tolerance_is_the_users() -> None:
         found = replace(asked, tolerance=tolerance)
         assert found.recommendation is not None
         assert found.recommendation.epsilon == epsilon
-        assert f"below {100 * tolerance:.2f}%" in found.sentences()[-1]
+        assert f"costs at most {100 * tolerance:g}%" in found.sentences()[-1]
 
 
 def test_nothing_is_advised_where_nothing_is_learnt() -> None:
     """Without privacy it is too short as well, so privacy costs nothing; that is no reason to run it."""
     asked = made(0.49, e01=0.5, e05=0.48)
     assert asked.recommendation is None
-    assert asked.sentences()[-1] == ("Advice: do not run it like this. Plan for more people, fewer arms or a larger ε.")
+    assert asked.sentences()[-1] == (
+        "Advice: do not run it like this. At none of these levels does a policy clearly beat drawing lots by 5%. It is "
+        "too short without privacy, too: plan for more people or fewer arms."
+    )
+    some = made(0.02, e01=0.5, e05=0.46).sentences()[-1]  # 8% better than lots, and enough without privacy
+    assert some == "Advice: do not run it like this. Plan for more people, fewer arms or a larger ε."
+
+
+def test_luck_does_not_make_an_experiment_long_enough() -> None:
+    """0.36 is clearly less than 80% of drawing lots if the error is small, and not if it is large."""
+    sure, lucky = made(0.02, e05=0.36), made(0.02, error=0.05, e05=0.36)
+    assert sure.recommendation is not None
+    assert lucky.recommendation is None
+    assert "these runs cannot tell that from drawing lots (50%), so play more of them" in lucky.sentences()[0]
+
+
+def test_the_policy_of_a_level_is_chosen_by_the_other_half() -> None:
+    """`b` looks better where it is reported, which must not help it."""
+    asked = made(0.02, e05=0.03)
+    lucky = answer("b", 0.5, 0.04)._replace(worse=shares(0.01))
+    assert replace(asked, answers=(*asked.answers, lucky)).best(0.5).policy == "a"
 
 
 def test_of_equal_means_the_better_tail_is_taken() -> None:
     asked = made(0.02, e05=0.03)
-    calm = answer("calm", 0.5, 0.0302)._replace(worse_99=0.031)  # 0.2 standard errors behind
+    calm = answer("calm", 0.5, 0.0302)  # 0.3 standard errors behind
+    calm = calm._replace(tried=calm.tried._replace(unlucky=0.031))
     assert replace(asked, answers=(*asked.answers, calm)).best(0.5) is calm
 
 
@@ -129,28 +173,53 @@ def test_a_policy_that_does_not_keep_epsilon_is_refused(policy: Contender, messa
 def test_sentences_say_the_numbers() -> None:
     first, advice = made(0.02, e05=0.024).sentences()
     assert first == (
-        "With ε = 0.5 (a), about 24 of 1,000 people would get an arm that is not the best (2.40%), against 20 without "
-        "privacy (2.00%)."
+        "With ε = 0.5 (a), 24 ± 1 of 1,000 people would get an arm that is not the best (2.40% ± 0.10%), against "
+        "20 ± 1 without privacy (2.00% ± 0.10%): privacy costs 4 ± 1 people, 0.40% ± 0.14% of all."
     )
     assert advice == (
-        "Advice: ε = 0.5 and the policy 'a'. Privacy then costs about 4 people, 0.40% of all; it is the strictest of "
-        "these levels below 1.00%."
+        "Advice: ε = 0.5 and the policy 'a'. Privacy then costs 4 ± 1 people, 0.40% ± 0.14% of all; it is the "
+        "strictest of these levels that costs at most 1%."
     )
     hopeless, _ = made(0.02, e05=0.45).sentences()
-    assert hopeless.endswith("hardly fewer than by drawing lots (50.00%), so this experiment is too short.")
-    assert "no fewer than by drawing lots (50.00%)" in made(0.02, e05=0.7).sentences()[0]
-    lucky = made(0.02, e05=0.019)  # chance: no cost is negative
-    assert "Privacy then costs less than one person;" in lucky.sentences()[-1]
+    assert hopeless.endswith("hardly fewer than by drawing lots (50%), so this experiment is too short.")
+    assert "no fewer than by drawing lots (50%)" in made(0.02, e05=0.7).sentences()[0]
+
+
+def test_a_cost_below_zero_is_told_as_it_is() -> None:
+    by_chance = made(0.02, e05=0.0197).sentences()
+    assert "privacy costs 0 ± 1 people, -0.03% ± 0.14% of all." in by_chance[0]
+    assert "IMED" not in "".join(by_chance)
+    ahead = made(0.02, e05=0.01).sentences()
+    for sentence in ahead:
+        assert "costs -10 ± 1 people, -1.00% ± 0.14% of all, so it is ahead of IMED, the yardstick without" in sentence
+        assert "which is not the best policy here" in sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "margin", "most", "text"),
+    [
+        (1234.5, 67.8, 0, "1,230 ± 70"),
+        (24.04, 0.4, 0, "24 ± < 1"),
+        (0.5, 0.0, 0, "0"),
+        (-0.2, 3.3, 0, "0 ± 3"),
+        (99.96, 0.95, 2, "100.0 ± 0.9"),
+        (1e6, 99_999.0, 0, "1,000,000 ± 100,000"),
+    ],
+)
+def test_numbers_have_the_digits_that_their_margins_leave(value: float, margin: float, most: int, text: str) -> None:
+    assert shown(value, margin, most=most) == text
 
 
 def test_the_best_of_several_policies() -> None:
     asked = made(0.02, e05=0.03)
     asked = replace(asked, answers=(*asked.answers, answer("b", 0.5, 0.02)))
     assert asked.best(0.5).policy == "b"
+    assert asked.cost(asked.best(0.5)).share == 0
     with pytest.raises(dpb.InvalidInput, match=r"Expected epsilon=0.7 to be one of 0.5"):
         asked.best(0.7)
     frame = asked.to_pandas()
     assert frame["policy"].tolist() == ["no privacy", "a", "b"]
+    assert frame["worse"].tolist() == frame["worse_tried"].tolist() == [0.02, 0.03, 0.02]
     assert "curve" not in frame.columns
 
 
@@ -173,7 +242,7 @@ def test_the_figure_shows_every_policy_and_level() -> None:
         ({"horizon": 1}, r"Expected horizon=1 in \[2, 100000000\]"),
         ({"horizon": 10**9}, r"Expected horizon=1000000000 in \[2, 100000000\]"),
         ({"tolerance": 2.0}, r"Expected tolerance=2.0 in \[0, 1\]"),
-        ({"runs": 1}, r"Expected runs=1 in \[2, 1000000\]"),
+        ({"runs": 3}, r"Expected runs=3 in \[4, 1000000\]"),
         ({"contenders": {}}, "Expected at least one policy and one epsilon"),
     ],
 )

@@ -197,6 +197,42 @@ def test_dp_se_keeps_the_last_arm_for_ever_and_releases_no_more() -> None:
     assert len(noise.ledger) == 2
 
 
+def test_dp_se_in_turn_is_the_same_but_for_the_order_of_plays() -> None:
+    """The n-th play of an arm has the same reward: the same sums are released, with the same noise, in whole epochs."""
+    means, horizon = (0.5, 0.61, 0.7, 0.68, 0.1), 200_000
+    table = np.random.default_rng(4).random((len(means), horizon)) < np.array(means)[:, None]
+    ledgers = []
+    for order in ("blocks", "turns"):
+        noise = RecordingNoise(SeededNoise(2), Ledger())
+        game = Game(dpb.DPSE(epsilon=0.4, order=order), len(means), horizon, noise)
+        plays = [0] * len(means)
+
+        def reward(t: int, arm: int, plays: list[int] = plays) -> float:
+            plays[arm] += 1
+            return float(table[arm, plays[arm] - 1])
+
+        game.play(reward, horizon, "blocks")
+        ledgers.append([(row.content["arm"], row.content["value"]) for row in noise.ledger])
+    blocks, turns = ledgers
+    assert [arm for arm, _ in turns] == [0, 1, 2, 3, 4, 1, 2, 3, 2, 3]
+    assert blocks[:10] == turns
+
+
+@pytest.mark.parametrize(
+    ("order", "means", "regret"),
+    [
+        ("blocks", (0.75, 0.625, 0.5, 0.375, 0.25), 702.75),
+        ("blocks", (0.25, 0.375, 0.5, 0.625, 0.75), 1797.25),
+        ("turns", (0.75, 0.625, 0.5, 0.375, 0.25), 1250.0),
+        ("turns", (0.25, 0.375, 0.5, 0.625, 0.75), 1250.0),
+    ],
+)
+def test_dp_se_in_blocks_depends_on_the_order_of_the_arms(order: str, means: tuple[float, ...], regret: float) -> None:
+    """5000 steps end within the first epoch, which has 1563 plays of every arm."""
+    result = dpb.simulate(dpb.DPSE(epsilon=1.0, order=order), dpb.Bernoulli(means), horizon=5000, runs=2, seed=0)
+    assert result.final_regret("dp-se").tolist() == pytest.approx([regret, regret])
+
+
 # ---- the width of Block-UCB
 
 

@@ -68,12 +68,13 @@ def test_another_kernel_is_another_part(tmp_path: Path) -> None:
 
 def test_what_is_asked_is_in_the_name(tmp_path: Path) -> None:
     parts = Parts(tmp_path)
-    asked = {"horizon": 100, "runs": 5, "seed": 0}
-    for changed in ({}, {"horizon": 101}, {"runs": 6}, {"seed": 1}, {"points": 7}):
+    asked: dict[str, Any] = {"horizon": 100, "runs": 5, "seed": 0}
+    changes: list[dict[str, Any]] = [{}, {"horizon": 101}, {"runs": 6}, {"seed": 1}, {"points": 7}, {"shuffled": True}]
+    for changed in changes:
         parts.summary(dpb.UCB(), TWO, **{**asked, **changed})
     parts.summary(dpb.UCB(), dpb.Bernoulli([0.9, 0.61]), **asked)
     parts.summary(dpb.IMED(), TWO, **asked)
-    assert len(list(tmp_path.iterdir())) == 7
+    assert len(list(tmp_path.iterdir())) == 8
 
 
 def test_points_in_time_are_as_many_as_asked() -> None:

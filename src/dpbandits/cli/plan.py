@@ -11,7 +11,7 @@ from dpbandits.cli.app import app
 from dpbandits.cli.simulate import PLOTS
 from dpbandits.cli.words import check_ending, console, contenders, listed, number, whole
 from dpbandits.comparison import Plan, plan
-from dpbandits.comparison.planning import shown_arms
+from dpbandits.comparison.advice import shown, shown_arms, shown_share
 from dpbandits.errors import InvalidInput
 
 _POLICIES = "recommended,dp-imed,adap-klucb,block-ucb,ldp-ucb-bernoulli"
@@ -40,15 +40,19 @@ def plan_command(
         str, typer.Option(help="Names, with settings after colons; `recommended` is one. See `dpbandits policies`.")
     ] = _POLICIES,
     runs: Annotated[
-        str, typer.Option(help="How often to play each policy; those that decide at every step less often.")
+        str,
+        typer.Option(
+            help="How often to play each policy; those that decide at every step less often. One half chooses the "
+            "policy of a level, the other is reported."
+        ),
     ] = "400",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the answer to this file (.png, .svg, .pdf).")] = None,
 ) -> None:
     """Find out what privacy will cost, before an experiment begins.
 
-    It plays the experiment many times with arms as you expect them, at every privacy level, and says how many people
-    get an arm that is not the best. Examples:
+    It plays the experiment many times with arms as you expect them, in another order each time, at every privacy level,
+    and says how many people get an arm that is not the best. Examples:
 
     dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1
 
@@ -96,16 +100,19 @@ def _table(answer: Plan) -> Table:
     table = Table(
         title=f"{answer.horizon:,} people, arms that succeed with {shown_arms(answer.means)}",
         caption="worse arm: people who get another arm than the best, on average, and in an unlucky run, one in a "
-        "hundred. regret: successes lost by that. no privacy: IMED, which decides anew for every person.",
+        "hundred. regret: successes lost by that. ±: intervals of 95%. runs: those reported; as many others chose the "
+        "policy of each level. The arms are in another random order in every run. no privacy: IMED, which decides "
+        "anew for every person.",
     )
     table.add_column("policy", overflow="fold")
-    for column in ("ε", "worse arm", "unlucky", "regret", "± s.e.", "runs"):
+    for column in ("ε", "worse arm", "unlucky", "regret", "runs"):
         table.add_column(column, justify="right")
     for line in (answer.without, *answer.answers):
-        level = "none" if line is answer.without else f"{line.epsilon:g}"
+        worse = line.worse
         table.add_row(
-            # One run in a hundred is not seen in fewer.
-            *(line.policy, level, f"{line.worse:.2%}", f"{line.worse_99:.2%}" if line.runs >= 100 else "-"),
-            *(f"{line.regret:,.0f}", f"{line.regret_error:,.1f}", f"{line.runs}"),
+            *(line.policy, "none" if line is answer.without else f"{line.epsilon:g}"),
+            shown_share(worse.mean, worse.margin),
+            f"{worse.unlucky:.1%}" if worse.runs >= 100 else "-",  # one run in a hundred is not seen in fewer
+            *(shown(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
         )
     return table

@@ -1,17 +1,20 @@
 """Comparing policies: a leaderboard over many bandits, and a plan before an experiment begins."""
 
+from dpbandits.comparison.advice import Answer, Cost, Plan, Shares
 from dpbandits.comparison.instances import SETS, Case, cases, random_cases
 from dpbandits.comparison.leaderboard import Contender, Leaderboard, Score, Standing, compare
-from dpbandits.comparison.planning import Answer, Plan, plan
+from dpbandits.comparison.planning import plan
 
 __all__ = [
     "SETS",
     "Answer",
     "Case",
     "Contender",
+    "Cost",
     "Leaderboard",
     "Plan",
     "Score",
+    "Shares",
     "Standing",
     "cases",
     "compare",

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbandits.comparison.advice import Plan, shown_arms
 from dpbandits.comparison.leaderboard import Leaderboard
-from dpbandits.comparison.planning import Plan, shown_arms
 from dpbandits.plots import COLOURS, DASHES
 
 if TYPE_CHECKING:
@@ -80,21 +80,21 @@ def plan_figure(plan: Plan) -> "Figure":
         style = {"color": COLOURS[(i + 1) % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.8}
         left.errorbar(
             [a.epsilon for a in answers],
-            [100 * a.worse for a in answers],
-            yerr=[200 * a.worse_error for a in answers],
+            [100 * a.worse.mean for a in answers],
+            yerr=[100 * a.worse.margin for a in answers],
             marker="o",
             markersize=4,
             label=name,
             **style,
         )
-    left.axhline(100 * plan.without.worse, color="black", linewidth=1.2, label="no privacy")
-    left.axhline(100 * plan.at_random, color="0.6", linewidth=1.0, linestyle=":", label="drawing lots")
+    left.axhline(100 * plan.without.worse.mean, color="black", linewidth=1.2, label="no privacy")
+    left.axhline(100 * plan.lots, color="0.6", linewidth=1.0, linestyle=":", label="drawing lots")
     left.set_xscale("log")
     left.set_xticks(plan.epsilons, [f"{epsilon:g}" for epsilon in plan.epsilons])
     left.minorticks_off()
     left.set_xlabel("ε: smaller is more private")
     left.set_ylabel("people with another arm than the best, %")
-    left.set_title("At the end (± 2 standard errors)", fontsize="medium", loc="left")
+    left.set_title("At the end, with intervals of 95%", fontsize="medium", loc="left")
     right.plot(plan.times, 100 * plan.without.curve, color="black", linewidth=1.2, label="no privacy")
     for i, epsilon in enumerate(plan.epsilons):
         best = plan.best(epsilon)
@@ -103,7 +103,7 @@ def plan_figure(plan: Plan) -> "Figure":
     right.set_xscale("log")
     right.set_xlabel("people so far")
     right.set_title("Over time, the best policy of each level", fontsize="medium", loc="left")
-    # Before, it matters most which arm happens to come first.
+    # Before, hardly anything is known.
     right.set_xlim(max(1.0, plan.horizon / 1000), plan.horizon)
     for axes in (left, right):
         axes.set_yscale("log")

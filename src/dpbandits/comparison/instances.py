@@ -6,8 +6,8 @@
     many-arms    20 and 50 arms
     random       2 to 20 arms, means uniform on [0, 1] or on [0, 0.3], epsilon log-uniform on [0.05, 2]
 
-A case is an instance together with a privacy level. Random ones bring their own. The best arm stands in the middle:
-policies that begin with the first arm, or drop arms one by one, should be neither lucky nor unlucky.
+A case is an instance together with a privacy level. Random ones bring their own. The order in which arms are written
+down does not matter: `compare` plays them in another random order in every run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             found += random_cases(number, seed)
         elif name in INSTANCES and not numbers:
             found += [
-                Case(f"{instance}, ε = {epsilon:.12g}", best_in_the_middle(means), epsilon)
+                Case(f"{instance}, ε = {epsilon:.12g}", means, epsilon)
                 for instance, means in INSTANCES[name].items()
                 for epsilon in levels
             ]
@@ -84,17 +84,6 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     if not found:
         raise InvalidInput(f"Expected at least one instance, of {', '.join(SETS)}.")
     return list(dict.fromkeys(found))  # none twice, however often it was named
-
-
-def best_in_the_middle(means: Sequence[float]) -> tuple[float, ...]:
-    """Return the means with the best one moved to the middle, the others as they were.
-
-    >>> best_in_the_middle([0.9, 0.1, 0.2, 0.3, 0.4])
-    (0.1, 0.2, 0.9, 0.3, 0.4)
-    """
-    others = list(means)
-    best = others.pop(others.index(max(others)))
-    return (*others[: len(means) // 2], best, *others[len(means) // 2 :])
 
 
 def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> list[Case]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.comparison.instances import Case
+from dpbandits.comparison.welch import margin
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
 from dpbandits.simulation import RegretSummary
@@ -120,14 +121,8 @@ def is_worse(score: Score, rival: Score, rivals: int = 1) -> bool:
     Welch's t-test, one-sided, with Bonferroni's correction. A policy that loses for ever in one run of a thousand looks
     better than it is in any hundred runs that happen to miss it: no test on means can see that.
     """
-    from scipy.special import stdtrit
-
-    variances = np.array([score.standard_error, rival.standard_error]) ** 2
-    if not variances.any():
-        return score.mean > rival.mean
-    freedom = variances.sum() ** 2 / (variances**2 / [score.runs - 1, rival.runs - 1]).sum()
-    threshold = stdtrit(freedom, 1 - (1 - _CONFIDENCE) / rivals)
-    return bool(score.mean - rival.mean > threshold * math.sqrt(variances.sum()))
+    errors, runs = (score.standard_error, rival.standard_error), (score.runs, rival.runs)
+    return score.mean - rival.mean > margin(errors, runs, 1 - (1 - _CONFIDENCE) / rivals)
 
 
 def compare(
@@ -142,6 +137,8 @@ def compare(
     show_progress: bool | None = None,
 ) -> Leaderboard:
     """Play every policy on every case and return how they did.
+
+    The policy gets the arms in another random order in every run, so that none is lucky with the place of the best.
 
     Args:
         contenders: policies by name, each as a function of epsilon; one that is not private ignores it.
@@ -175,6 +172,7 @@ def compare(
                     horizon=horizon,
                     runs=runs,
                     seed=seed,
+                    shuffled=True,
                     workers=workers,
                     points=_POINTS,
                 )

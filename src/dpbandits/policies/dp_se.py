@@ -7,6 +7,11 @@
 Means are of one epoch alone, with independent noise Lap(1/(ε R_e)) for every arm. β = 1/T, so T is needed: it is the
 horizon the policy is configured for. Regret of order Σ ln T / Δ_a + K ln T / ε.
 
+Within an epoch the arms are played one after another (`order="blocks"`) or in turn (`order="turns"`). Whole epochs
+cost the same, but the horizon cuts the last one: in blocks the regret then depends on where the best arm stands. With
+means 0.75, 0.625, 0.5, 0.375, 0.25, ε = 1 and T = 5000, less than the first epoch, it is 703 if the best comes first,
+1797 if it comes last, and 1250 in turn.
+
 Privacy: every reward is in one released sum: ε-DP for the whole action sequence. How long an epoch is depends on which
 arms earlier releases have left, so the blocks are not fixed in advance, but their noise is.
 """
@@ -27,6 +32,8 @@ from dpbandits.policies.base import FOREVER, Policy, Setup, hold, select, update
 from dpbandits.policies.phases import ONE_RELEASE
 from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
 
+ORDERS = ("blocks", "turns")
+
 
 class Params(NamedTuple):
     """Constants of the kernels."""
@@ -34,6 +41,7 @@ class Params(NamedTuple):
     scale: float
     epsilon: float
     failure: float  # β
+    in_turn: bool
 
 
 class State(NamedTuple):
@@ -41,10 +49,10 @@ class State(NamedTuple):
 
     epoch: Annotated[Any, public("one", dtype=np.int64)]
     playing: Annotated[Any, public("one", dtype=np.int64)]
-    played: Annotated[Any, public("one", dtype=np.int64)]  # plays of that arm in this epoch
+    played: Annotated[Any, public("one", dtype=np.int64)]  # plays of that arm in this epoch; in turn, of every arm
     dropped: Annotated[Any, public("arms", dtype=np.int64)]
     means: Annotated[Any, public("arms")]
-    total: Annotated[Any, secret("one")]  # of the arm that is being played
+    totals: Annotated[Any, secret("arms")]  # of this epoch
 
 
 @kernel
@@ -101,7 +109,16 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
     arms = arms_left(state)
     if arms == 1:
         return FOREVER
+    if params.in_turn:
+        return 1
     return plays_of_epoch(params, arms, state.epoch[0] + 1) - state.played[0]
+
+
+@kernel
+def release_mean(params: Params, state: State, arm: int, plays: int, noise: Any) -> None:
+    """Release the sum of an arm in this epoch, once, and forget it."""
+    state.means[arm] = release(noise, state.totals[arm], params.scale, LAPLACE, arm) / plays
+    state.totals[arm] = 0
 
 
 @update.register(Params)
@@ -110,20 +127,31 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     arms = arms_left(state)
     if arms == 1:
         return
-    state.total[0] = state.total[0] + reward
-    state.played[0] += plays
     length = plays_of_epoch(params, arms, state.epoch[0] + 1)
-    if state.played[0] < length:
-        return
-    state.means[arm] = release(noise, state.total[0], params.scale, LAPLACE, arm) / length
-    state.total[0] = 0
-    state.played[0] = 0
     following = next_left(state, arm)
-    if following == len(state.dropped):
+    is_last = following == len(state.dropped)
+    state.totals[arm] = state.totals[arm] + reward
+    if params.in_turn:
+        state.playing[0] = next_left(state, -1) if is_last else following
+        if not is_last:
+            return
+        state.played[0] += 1
+        if state.played[0] < length:
+            return
+        for each in range(len(state.dropped)):
+            if state.dropped[each] == 0:
+                release_mean(params, state, each, length, noise)
+    else:
+        state.played[0] += plays
+        if state.played[0] < length:
+            return
+        release_mean(params, state, arm, length, noise)
+        state.playing[0] = following
+    state.played[0] = 0
+    if is_last:
         drop(params, state, length)
         state.epoch[0] += 1
-        following = next_left(state, -1)
-    state.playing[0] = following
+        state.playing[0] = next_left(state, -1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +160,8 @@ class DPSE(Policy):
 
     Args:
         epsilon: the budget of the whole action sequence.
+        order: of the plays in an epoch: "blocks", one arm after another, or "turns". In blocks it is far quicker to
+            simulate, but regret depends on where the best arm stands.
 
     >>> print(DPSE(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
@@ -142,14 +172,17 @@ class DPSE(Policy):
     regret = "order Σ ln T / Δ + K ln T / ε"
 
     epsilon: float
+    order: str = "blocks"
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[1e-06, inf)")
+        _validate.one_of(ORDERS, order=self.order)
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(scale_for(self.epsilon), self.epsilon, 1.0 / horizon), State, {"arms": arms, "one": 1})
+        params = Params(scale_for(self.epsilon), self.epsilon, 1.0 / horizon, self.order == "turns")
+        return Setup(params, State, {"arms": arms, "one": 1})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, at any horizon."""

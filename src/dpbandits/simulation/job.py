@@ -28,13 +28,15 @@ class Job:
         checkpoints: NDArray[np.int64],
         *,
         blocks: bool = True,
+        shuffled: bool = False,
     ) -> None:
         from dpbandits.simulation.loop import player
 
         self._name = policy.name
         self._setup = policy.configure(environment.arms, horizon)
+        self._played = environment
         self._environment = environment.configure()
-        self._gaps = environment.gaps
+        self._shuffled = shuffled
         self._horizon = horizon
         self._longest_block = 1 if not blocks else _LONGEST_LOOP if self._draws_one_by_one() else FOREVER
         self._checkpoints = checkpoints
@@ -43,17 +45,27 @@ class Job:
         self._compile()
 
     def play(
-        self, seed: np.random.SeedSequence, regrets: NDArray[np.float64], switches: NDArray[np.int64] | None = None
+        self,
+        seed: np.random.SeedSequence,
+        regrets: NDArray[np.float64],
+        switches: NDArray[np.int64] | None = None,
+        misses: NDArray[np.int64] | None = None,
     ) -> None:
-        """Play one run per row of `regrets`; write regret at the checkpoints, and how often the arm changed."""
-        from dpbandits.simulation.loop import WRONG_ARM, WRONG_HOLD
+        """Play one run per row of `regrets`; write regret at the checkpoints, and how often the arm changed.
+
+        `misses` gets the number of plays of arms that are not the best, at the checkpoints too.
+        """
+        from dpbandits.simulation.loop import WRONG_ARM, WRONG_HOLD, arms_of
 
         switches = np.zeros(len(regrets), dtype=np.int64) if switches is None else switches
         switches[:] = 0
-        arguments = (self._gaps, SeededNoise(seed), self._horizon, self._longest_block, self._checkpoints)
-        self._play_runs(self._setup.params, self._state(), self._environment, *arguments, regrets, switches, self._stop)
+        misses = np.empty((len(regrets), 0), dtype=np.int64) if misses is None else misses
+        arms = arms_of(self._played, self._shuffled)
+        arguments = (arms, SeededNoise(seed), self._horizon, self._longest_block, self._checkpoints)
+        results = (regrets, misses, switches, self._stop)
+        self._play_runs(self._setup.params, self._state(), self._environment, *arguments, *results)
         if (switches == WRONG_ARM).any():
-            last = len(self._gaps) - 1
+            last = self._played.arms - 1
             raise InvalidInput(f"Expected `select` of {self._name} to return an arm in [0, {last}].")
         if (switches == WRONG_HOLD).any():
             raise InvalidInput(f"Expected `hold` of {self._name} to return at least 1.")
@@ -83,12 +95,14 @@ class Job:
             ) from problem
 
     def _play_in_python(self) -> None:
-        from dpbandits.simulation.loop import play
+        from dpbandits.simulation.loop import arms_of, play
 
         steps = min(self._horizon, _TRIAL_STEPS)
+        arms = arms_of(self._played, shuffled=False)
         for longest in (1, FOREVER):
-            setup: tuple[Any, Any, Any, Any] = (self._setup.params, self._state(), self._environment, self._gaps)
-            results = np.array([steps]), np.empty(1), np.zeros(1, dtype=np.int64)
+            setup: tuple[Any, Any, Any, Any] = (self._setup.params, self._state(), self._environment, arms)
+            nothing = np.empty(0, dtype=np.int64)
+            results = np.array([steps]), np.empty(1), nothing, np.zeros(1, dtype=np.int64)
             play(*setup, SeededNoise(0), steps, longest, *results, self._stop)
         block_sum(self._environment, 0, 2, 1, SeededNoise(0))
 

@@ -54,13 +54,15 @@ class Parts:
         horizon: int,
         runs: int,
         seed: int,
+        shuffled: bool = False,
         workers: int | None = None,
         points: int = CHECKPOINTS,
     ) -> RegretSummary:
         """Return the regret of a policy in so many runs, at about so many points in time."""
         arms = environment.means.tobytes().hex()  # the text of an environment with many arms leaves them out
         kernels = _stamped(classes_in(policy.configure(environment.arms, horizon).params))  # of a user's own file, too
-        path = self._path(f"{policy!r} {kernels} {environment!r} {arms} {horizon} {runs} {seed} {points}", ".npz")
+        asked = f"{policy!r} {kernels} {environment!r} {arms} {horizon} {runs} {seed} {shuffled} {points}"
+        path = self._path(asked, ".npz")
         if path.name not in self._summaries:
             begun = _loaded(path)
             done = 0 if begun is None else begun.runs
@@ -73,6 +75,7 @@ class Parts:
                     horizon=horizon,
                     runs=runs,
                     seed=seed,
+                    shuffled=shuffled,
                     workers=workers,
                     points=points,
                     begun=begun,

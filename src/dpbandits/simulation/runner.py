@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,42 +95,83 @@ def summarise(
     horizon: int,
     runs: int,
     seed: int,
+    shuffled: bool = False,
     workers: int | None = None,
     points: int = CHECKPOINTS,
     begun: RegretSummary | None = None,
 ) -> Iterator[RegretSummary]:
     """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
 
-    It is one summary that grows, with about `points` times; its memory does not grow. The last one has all runs. A
-    summary that was left, saved and loaded again can be passed as `begun`: with the same other arguments it goes on
-    where it was, to the same bits.
+    It is one summary that grows, with about `points` times; its memory does not grow. The last one has all runs. With
+    `shuffled` the policy gets the arms in another random order in every run. A summary that was left, saved and loaded
+    again can be passed as `begun`: with the same other arguments it goes on where it was, to the same bits.
     """
     horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
-    unique_names(policy)  # checks it
     checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
     summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
     if summary.horizon != horizon or summary.runs > runs or (summary.runs < runs and summary.runs % _chunk(horizon)):
         raise InvalidInput(f"Expected begun with {summary.runs} runs to be a summary of the same simulation.")
     if summary.runs == runs:
+        unique_names(policy)  # checks it
         yield summary
         return
-    job = Job(policy, environment, horizon, checkpoints)
+    played = play_runs(
+        policy,
+        environment,
+        checkpoints,
+        runs=runs,
+        seed=seed,
+        shuffled=shuffled,
+        workers=workers,
+        done=summary.runs,
+    )
+    for chunk in played:
+        summary.add(chunk.regrets)
+        yield summary
 
-    def play(child: np.random.SeedSequence, part: slice) -> NDArray[np.float64]:
-        regrets = np.empty((part.stop - part.start, len(checkpoints)))
-        job.play(child, regrets)
-        return regrets
 
-    todo = _chunks(_seeds(seed, [policy])[0], runs, horizon, done=summary.runs)
-    waiting: deque[Future[NDArray[np.float64]]] = deque()
+class Runs(NamedTuple):
+    """Some runs: a row for each, a column for every checkpoint."""
+
+    regrets: NDArray[np.float64]
+    misses: NDArray[np.int64]  # plays of arms that are not the best
+
+
+def play_runs(
+    policy: Policy,
+    environment: Environment,
+    checkpoints: NDArray[np.int64],
+    *,
+    runs: int,
+    seed: int,
+    shuffled: bool = False,
+    workers: int | None = None,
+    done: int = 0,
+) -> Iterator[Runs]:
+    """Yield the runs that are not done, chunk by chunk and in order, so that they are the same on any number of cores.
+
+    The last checkpoint is the horizon.
+    """
+    unique_names(policy)  # checks it
+    horizon, runs, seed, workers = _validated(environment, int(checkpoints[-1]), runs, seed, workers)
+    job = Job(policy, environment, horizon, checkpoints, shuffled=shuffled)
+
+    def play(child: np.random.SeedSequence, part: slice) -> Runs:
+        shape = part.stop - part.start, len(checkpoints)
+        chunk = Runs(np.empty(shape), np.empty(shape, dtype=np.int64))
+        job.play(child, chunk.regrets, misses=chunk.misses)
+        return chunk
+
+    todo = _chunks(_seeds(seed, [policy])[0], runs, horizon, done)
+    waiting: deque[Future[Runs]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
         for child, part in islice(todo, workers + 1):  # so much ahead that no core waits, and no more
             waiting.append(pool.submit(play, child, part))
         while waiting:
-            summary.add(waiting.popleft().result())  # in order: the same bits on any number of cores
+            chunk = waiting.popleft().result()
             waiting.extend(pool.submit(play, child, part) for child, part in islice(todo, 1))
-            yield summary
+            yield chunk
     finally:
         job.stop()
         pool.shutdown(cancel_futures=True)

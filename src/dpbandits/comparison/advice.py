@@ -1,0 +1,227 @@
+"""Advice: what a plan's numbers mean for the people of an experiment, in plain words.
+
+Every number comes with a margin: the interval of 95% reaches that far to either side. Nothing is said that rests on
+luck: the policy of a level is chosen on one half of the runs and its numbers are those of the other, and an experiment
+counts as long enough only if that holds at the worse end of the interval.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpbandits.comparison.welch import margin
+from dpbandits.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOLERANCE = 0.01  # a cost of privacy, as a share of the people, that needs no discussion
+_TOO_SHORT = 0.8  # of drawing lots: then nothing to speak of was learnt
+_LIKE_LOTS = 0.95
+_LEVEL = 0.975  # either side of an interval of 95%
+
+
+class Shares(NamedTuple):
+    """Shares of people who get another arm than the best, over some runs."""
+
+    runs: int
+    mean: float
+    error: float  # of the mean, one standard error
+    unlucky: float  # in an unlucky run, one in a hundred
+
+    @property
+    def margin(self) -> float:
+        """How far the interval of 95% around the mean reaches."""
+        return margin([self.error], [self.runs], _LEVEL)
+
+
+class Answer(NamedTuple):
+    """What one policy does to the people of an experiment, on average over the runs."""
+
+    policy: str
+    epsilon: float  # infinite without privacy
+    worse: Shares  # what is reported
+    tried: Shares  # in the other half of the runs, on which the policy of a level is chosen
+    regret: float  # rewards lost against giving everybody the best arm
+    regret_error: float
+    curve: NDArray[np.float64]  # share of people with another arm, among the first so many
+
+    @property
+    def regret_margin(self) -> float:
+        """How far the interval of 95% around the regret reaches."""
+        return margin([self.regret_error], [self.worse.runs], _LEVEL)
+
+
+class Cost(NamedTuple):
+    """How much larger a share of the people gets another arm than the best, because of privacy."""
+
+    share: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answers, and what they say."""
+
+    means: tuple[float, ...]
+    horizon: int
+    times: NDArray[np.int64]
+    without: Answer
+    answers: tuple[Answer, ...]
+    tolerance: float = TOLERANCE
+
+    @property
+    def lots(self) -> float:
+        """The share of people who would get another arm than the best by drawing lots."""
+        return sum(mean < max(self.means) for mean in self.means) / len(self.means)
+
+    @property
+    def epsilons(self) -> list[float]:
+        """The privacy levels that were asked about, the strictest first."""
+        return sorted({answer.epsilon for answer in self.answers})
+
+    def best(self, epsilon: float) -> Answer:
+        """Return the answer with the fewest people on another arm than the best, at this privacy level.
+
+        It is chosen by the half of the runs that is not reported. Of those that cannot be told apart there (2 standard
+        errors) it is the one that does best in an unlucky run.
+        """
+        here = [answer for answer in self.answers if answer.epsilon == epsilon]
+        if not here:
+            known = ", ".join(f"{level:g}" for level in self.epsilons)
+            raise InvalidInput(f"Expected epsilon={epsilon} to be one of {known}.")
+        least = min((answer.tried for answer in here), key=lambda tried: tried.mean)
+        alike = [
+            answer
+            for answer in here
+            if answer.tried.mean - least.mean <= 2 * math.hypot(answer.tried.error, least.error)
+        ]
+        return min(alike, key=lambda answer: answer.tried.unlucky)
+
+    def cost(self, answer: Answer) -> Cost:
+        """Return what privacy costs; below zero where the policy is ahead of the yardstick, IMED."""
+        ours, usual = answer.worse, self.without.worse
+        return Cost(ours.mean - usual.mean, margin([ours.error, usual.error], [ours.runs, usual.runs], _LEVEL))
+
+    @property
+    def recommendation(self) -> Answer | None:
+        """The strictest level that costs no more than the tolerance, else the cheapest; None if nothing is learnt."""
+        learning = [best for best in map(self.best, self.epsilons) if not self.is_too_short(best)]
+        for answer in learning:
+            if self.cost(answer).share <= self.tolerance:
+                return answer
+        return min(learning, key=lambda answer: answer.worse.mean, default=None)
+
+    def is_too_short(self, answer: Answer) -> bool:
+        """Tell whether it is not clear that people are better off than by drawing lots."""
+        return not self._is_below(_TOO_SHORT, answer)
+
+    def _is_below(self, part: float, answer: Answer) -> bool:
+        """Tell whether it gives clearly fewer people another arm than the best than that part of drawing lots."""
+        return answer.worse.mean + answer.worse.margin <= part * self.lots
+
+    def sentences(self) -> list[str]:
+        """Return what to tell people, one sentence per privacy level, then the recommendation."""
+        return [*(self._sentence(self.best(epsilon)) for epsilon in self.epsilons), self._advice()]
+
+    def _sentence(self, answer: Answer) -> str:
+        ours, usual = answer.worse, self.without.worse
+        text = (
+            f"With ε = {answer.epsilon:g} ({answer.policy}), {self._people(ours.mean, ours.margin)} of "
+            f"{self.horizon:,} people would get an arm that is not the best ({shown_share(ours.mean, ours.margin)}), "
+            f"against {self._people(usual.mean, usual.margin)} without privacy "
+            f"({shown_share(usual.mean, usual.margin)})"
+        )
+        if self.is_too_short(answer):
+            return f"{text}: {self._too_short(answer)}"
+        return f"{text}: privacy costs {self._price(self.cost(answer))}."
+
+    def _too_short(self, answer: Answer) -> str:
+        lots = f"drawing lots ({shown_share(self.lots)})"
+        if answer.worse.mean <= _TOO_SHORT * self.lots:
+            return f"these runs cannot tell that from {lots}, so play more of them, or plan for more people."
+        few = "hardly fewer" if answer.worse.mean < self.lots else "no fewer"
+        return f"{few} than by {lots}, so this experiment is too short."
+
+    def _price(self, cost: Cost) -> str:
+        price = f"{self._people(cost.share, cost.margin)} people, {shown_share(*cost)} of all"
+        if cost.share < -cost.margin:
+            price += ", so it is ahead of IMED, the yardstick without privacy, which is not the best policy here"
+        return price
+
+    def _advice(self) -> str:
+        answer = self.recommendation
+        if answer is None:
+            return f"Advice: do not run it like this.{self._hopeless()}"
+        cost = self.cost(answer)
+        what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
+        if cost.share <= self.tolerance:
+            return (
+                f"Advice: {what}. Privacy then costs {self._price(cost)}; it is the strictest of these levels that "
+                f"costs at most {shown_share(self.tolerance)}."
+            )
+        return (
+            f"Advice: none of these levels costs at most {shown_share(self.tolerance)} of the people. The cheapest, "
+            f"{what}, costs {shown_share(*cost)}: plan for more people, fewer arms or a larger ε."
+        )
+
+    def _hopeless(self) -> str:
+        text = ""
+        if not any(self._is_below(_LIKE_LOTS, self.best(epsilon)) for epsilon in self.epsilons):
+            text = " At none of these levels does a policy clearly beat drawing lots by 5%."
+        if self.is_too_short(self.without):
+            return f"{text} It is too short without privacy, too: plan for more people or fewer arms."
+        return f"{text} Plan for more people, fewer arms or a larger ε."
+
+    def _people(self, share: float, margin: float) -> str:
+        return shown(share * self.horizon, margin * self.horizon, most=0)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return one row per policy and privacy level."""
+        import pandas as pd
+
+        rows = []
+        for answer in (self.without, *self.answers):
+            plain = {key: value for key, value in answer._asdict().items() if key not in ("worse", "tried", "curve")}
+            reported = {"runs": answer.worse.runs, "worse": answer.worse.mean, "worse_error": answer.worse.error}
+            rows.append({**plain, **reported, "worse_99": answer.worse.unlucky, "worse_tried": answer.tried.mean})
+        return pd.DataFrame(rows)
+
+
+def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:
+    """Return a value and its margin, both with the digits that the margin leaves; `most` is the most decimals.
+
+    >>> shown(1234.5, 67.8), shown(0.01234, 0.00056), shown(66.7, 0.0), shown(-3.2, 11.0, most=0)
+    ('1,230 ± 70', '0.0123 ± 0.0006', '66.7', '-3 ± 11')
+    """
+    if margin <= 0:
+        text = f"{value:,.{most}f}"
+        return (text.rstrip("0").rstrip(".") if "." in text else text) + unit
+    decimals = -math.floor(math.log10(margin * 1.05))  # 0.95 and more is written as 1
+    if margin * 10**decimals < 2:  # 1 or 2 would say too little of 1.4
+        decimals += 1
+    decimals = min(decimals, most)
+    rounded, off = round(value, decimals) + 0.0, round(margin, decimals)
+    digits = max(decimals, 0)
+    least = "< 1" if off == 0 and most == 0 else f"{off:,.{digits}f}"
+    return f"{rounded:,.{digits}f}{unit} ± {least}{unit}"
+
+
+def shown_share(share: float, margin: float = 0.0) -> str:
+    """Return a share, with its margin if it has one, as a percentage.
+
+    >>> shown_share(0.66667, 0.0123), shown_share(0.01), shown_share(2 / 3)
+    ('66.7% ± 1.2%', '1%', '66.67%')
+    """
+    return shown(100 * share, 100 * margin, most=4 if margin else 2, unit="%")
+
+
+def shown_arms(means: tuple[float, ...]) -> str:
+    """Return success rates for a title, the best first, all of them if they are few."""
+    ordered = sorted(means, reverse=True)
+    if len(ordered) <= 8:
+        return ", ".join(f"{mean:.10g}" for mean in ordered)
+    return f"{ordered[0]:.10g} and {len(ordered) - 1} more from {ordered[1]:.10g} to {ordered[-1]:.10g}"
