@@ -81,12 +81,12 @@ def search(cases: list[Case], title: str) -> None:
     front["caution 1 - 0.6 ln(K/2)"] = ours
     rival = {"dp-imed": made(dpb.DPIMED)}
     text = ""
-    for title, candidates in (("Exponents", exponents), ("First phase and growth", grid), ("The front", front)):
+    for part, candidates in (("Exponents", exponents), ("First phase and growth", grid), ("The front", front)):
         rows = []
         for horizon in HORIZONS:
             board = play({**rival, **candidates}, cases, horizon)
             rows += [_row(name, board, horizon) for name in candidates]
-        text += f"### {title}\n\n{table(_COLUMNS, rows)}\n"
+        text += f"### {part}\n\n{table(_COLUMNS, rows)}\n"
     _write(title, f"{RUNS} runs each, arms in random order. {_MEANING}\n\n{text}")
 
 
