@@ -180,6 +180,8 @@ def test_sentences_say_the_numbers() -> None:
         "Advice: ε = 0.5 and the policy 'a'. Privacy then costs 4 ± 1 people, 0.40% ± 0.14% of all; it is the "
         "strictest of these levels that costs at most 1%."
     )
+    unsure = made(0.02, error=0.003, e05=0.024).sentences()[-1]  # up to 1.3%
+    assert unsure.endswith("that costs at most 1%, as far as these runs can tell.")
     hopeless, _ = made(0.02, e05=0.45).sentences()
     assert hopeless.endswith("hardly fewer than by drawing lots (50%), so this experiment is too short.")
     assert "no fewer than by drawing lots (50%)" in made(0.02, e05=0.7).sentences()[0]

@@ -159,9 +159,10 @@ class Plan:
         cost = self.cost(answer)
         what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
         if cost.share <= self.tolerance:
+            is_sure = cost.share + cost.margin <= self.tolerance
             return (
                 f"Advice: {what}. Privacy then costs {self._price(cost)}; it is the strictest of these levels that "
-                f"costs at most {shown_share(self.tolerance)}."
+                f"costs at most {shown_share(self.tolerance)}{'' if is_sure else ', as far as these runs can tell'}."
             )
         return (
             f"Advice: none of these levels costs at most {shown_share(self.tolerance)} of the people. The cheapest, "

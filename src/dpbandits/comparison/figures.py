@@ -87,7 +87,9 @@ def plan_figure(plan: Plan) -> "Figure":
             label=name,
             **style,
         )
-    left.axhline(100 * plan.without.worse.mean, color="black", linewidth=1.2, label="no privacy")
+    usual = plan.without.worse
+    left.axhline(100 * usual.mean, color="black", linewidth=1.2, label="no privacy")
+    left.axhspan(100 * (usual.mean - usual.margin), 100 * (usual.mean + usual.margin), color="0.9", zorder=0)
     left.axhline(100 * plan.lots, color="0.6", linewidth=1.0, linestyle=":", label="drawing lots")
     left.set_xscale("log")
     left.set_xticks(plan.epsilons, [f"{epsilon:g}" for epsilon in plan.epsilons])
