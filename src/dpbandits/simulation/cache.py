@@ -9,6 +9,8 @@ from typing import Any
 
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 
 
 def symbol_number() -> int:
@@ -16,9 +18,24 @@ def symbol_number() -> int:
     return secrets.randbits(64)
 
 
-# numba names machine code by function, names of types and a number, and counts from 1 in every process. Two policies
-# whose Params look alike would get one name in two processes, and a third that loads both would run one for the other.
-FunctionIdentity._unique_ids = iter(symbol_number, None)
+class UniqueNames(Compiler):  # type: ignore[misc]
+    """numba's compiler for loops that are kept on disk: what it compiles for one has a name that is found nowhere else.
+
+    numba names machine code by function, names of types and a number, and counts from 1 in every process. Two policies
+    whose Params look alike, or two kernels from one factory, would get one name in two processes, and a third that
+    loads both would run one for the other. So functions that are compiled for a loop have numbers drawn at random. The
+    counter is put back before anyone else compiles: numba compiles under one lock, which is held here.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a loop and the functions that it calls."""
+        with global_compiler_lock:
+            counter = FunctionIdentity._unique_ids
+            FunctionIdentity._unique_ids = iter(symbol_number, None)
+            try:
+                return super().compile_extra(func)
+            finally:
+                FunctionIdentity._unique_ids = counter
 
 
 def classes_in(*values: Any) -> tuple[type, ...]:

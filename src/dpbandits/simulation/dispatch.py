@@ -9,7 +9,7 @@ from numba.core.dispatcher import Dispatcher
 
 from dpbandits.errors import InvalidInput
 from dpbandits.simulation import bits
-from dpbandits.simulation.cache import classes_in, symbol_number, use_cache
+from dpbandits.simulation.cache import UniqueNames, classes_in, symbol_number, use_cache
 from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.stamp import stamp
 
@@ -34,7 +34,7 @@ def _compiled(function: Callable[..., Any], parts: tuple[Any, ...], classes: tup
     register_kernels()
     # A dispatcher of its own for every combination: numba's index of one dispatcher names all the types it was ever
     # used with, and a process that cannot import one of them could load none.
-    dispatcher = njit(nogil=True)(function)
+    dispatcher = njit(nogil=True, pipeline_class=UniqueNames)(function)
     if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain Python
         helpers = (helper for helper in vars(bits).values() if callable(helper))
         use_cache(dispatcher, classes, stamp(function, *parts, *helpers, *classes, symbol_number))
