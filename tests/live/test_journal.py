@@ -72,6 +72,25 @@ def test_a_bandit_resumes_exactly(tmp_path: Path, policy: Policy, way: str) -> N
     assert again.estimates() == bandit.estimates()
 
 
+def test_terms_of_the_beginning_are_kept() -> None:
+    """The text was written when group privacy took m e^((m-1)ε) times the delta, and is never computed anew."""
+    text = Path(__file__).with_name("begun_before.json").read_text(encoding="utf-8")
+    bandit = dpb.Bandit.from_json(text, noise=SharedNoise(1))
+    begun = bandit.ledger[0].content
+    assert bandit.guarantee.to_dict() == begun["guarantee"]
+    assert bandit.guarantee.within(dpb.Budget(3.0, 1e-6))
+    one_reward = begun["reward_guarantee"]
+    assert bandit.guarantee.delta == pytest.approx(4 * math.exp(3 * one_reward["epsilon"]) * one_reward["delta"])
+    bandit.close(bandit.open_assignments()[0], reward=1.0)
+    for number in range(100):
+        bandit.close(bandit.assign(unit=f"another {number}"), reward=0.5)
+    assert len(bandit.ledger) > 4
+    again = dpb.Bandit.from_json(bandit.to_json(), noise=SharedNoise(2))
+    assert again.guarantee == bandit.guarantee
+    fresh = dpb.Bandit(dpb.DPUCBInt(epsilon=3.0, delta=1e-6, horizon=300), ["A", "B"], contributions=4)
+    assert fresh._learner.terms.one_reward.delta > 1.5 * one_reward["delta"]
+
+
 def test_a_detached_bandit_takes_no_more_steps(tmp_path: Path) -> None:
     bandit = opened(tmp_path / "journal")
     bandit.detach()

@@ -1,6 +1,8 @@
 import math
 from fractions import Fraction
+from itertools import pairwise
 
+import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,13 +54,34 @@ def test_group_privacy_round_trip(epsilon: float, delta: float, m: int) -> None:
 def test_group_privacy_formula() -> None:
     per_reward = per_reward_budget(Budget(1.0, 1e-6), contributions=3)
     assert per_reward.epsilon == pytest.approx(1 / 3)
-    assert per_reward.delta == pytest.approx(1e-6 / (3 * math.exp(2 / 3)))
+    assert per_reward.delta == pytest.approx(1e-6 / (1 + math.exp(1 / 3) + math.exp(2 / 3)))
     assert per_reward_budget(Budget(1.0, 1e-6), 1) == Budget(1.0, 1e-6)
     assert per_reward_rho(0.9, 3) == pytest.approx(0.1)
     assert group_guarantee(Guarantee(0.5, theorem="t", certified=True), 4).unit == "up to 4 rewards of one person"
     for bad in (0, -1, 1.5, math.nan, "2"):
         with pytest.raises(InvalidInput, match=r"Expected contributions=.* \[1, inf\)"):
             per_reward_budget(Budget(1.0), bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 0.05, 1.0, 30.0])
+@pytest.mark.parametrize("m", [2, 3, 7, 20])
+def test_group_privacy_is_exact_for_the_worst_mechanism(epsilon: float, m: int) -> None:
+    """It answers yes or no. Yes has probability 0 for one sequence and δ + e^ε p for the next, if it has p for the last.
+
+    So each is (ε, δ)-DP against the next, and the first against the last needs just this delta, in 400 digits.
+    """
+    with mpmath.workdps(400):
+        grown, delta = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(1e-6 * math.exp(-m * epsilon))
+        answers = [mpmath.mpf(0)]
+        for _ in range(m):
+            answers.append(delta + grown * answers[-1])
+        for less, more in pairwise(answers):
+            assert less <= grown * more + delta
+            assert 1 - less <= grown * (1 - more) + delta
+        whole = group_guarantee(Guarantee(epsilon, float(delta), theorem="t", certified=True), m)
+        assert answers[-1] <= whole.delta <= answers[-1] * (1 + mpmath.mpf(10) ** -11)
+        one = per_reward_budget(Budget(m * epsilon, float(answers[-1])), m)
+        assert one.delta == pytest.approx(float(delta), rel=1e-10)
 
 
 def test_group_privacy_at_the_edges() -> None:

@@ -1,7 +1,9 @@
 """Group privacy: one person gives up to m rewards, the accountant counts single ones.
 
-A mechanism that is (ε, δ)-DP in one reward is (mε, m e^((m-1)ε) δ)-DP in m of them (Dwork & Roth 2014,
-Thm 2.2 and its (ε, δ) form); a ρ-zCDP one is m²ρ-zCDP (Bun & Steinke 2016, Prop. 1.9).
+A mechanism that is (ε, δ)-DP in one reward is (mε, δ Σ_{i<m} e^(iε))-DP in m of them: replaced one after the other,
+they give P_0(E) <= e^ε P_1(E) + δ <= e^ε (e^ε P_2(E) + δ) + δ <= ... Nothing smaller holds for all such mechanisms: one
+that says yes with probability 0, δ, δ (1 + e^ε), ... has equality. A ρ-zCDP one is m²ρ-zCDP (Bun & Steinke 2016,
+Prop. 1.9).
 """
 
 import math
@@ -17,16 +19,16 @@ from dpbandits.privacy.rounding import above, below, down, up
 def per_reward_budget(budget: Budget, contributions: int) -> Budget:
     """Return what may be spent on one reward so that a person with m rewards stays within `budget`.
 
-    (ε/m, δ / (m e^((m-1) ε/m))), rounded down.
+    (ε/m, δ / Σ_{i<m} e^(iε/m)), rounded down.
 
     >>> per_reward_budget(Budget(1.0, 1e-6), contributions=4)
-    Budget(epsilon=0.25, delta=1.181e-07)
+    Budget(epsilon=0.25, delta=1.653e-07)
     """
     m = _validate.integer("[1, inf)", contributions=contributions)
     if m == 1:
         return budget
     epsilon = down(Fraction(budget.epsilon) / m)
-    return Budget(epsilon, below(budget.delta / m * math.exp(-(m - 1) * epsilon), margins=2))
+    return Budget(epsilon, below(budget.delta * math.exp(-_log_growth(epsilon, m)), margins=2))
 
 
 def per_reward_rho(rho: float, contributions: int) -> float:
@@ -42,7 +44,7 @@ def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
         raise InvalidInput(f"Expected the guarantee's unit={guarantee.unit!r} to be {ONE_REWARD!r}.")
     if m == 1:
         return guarantee
-    log_growth = math.log(m) + (m - 1) * guarantee.epsilon
+    log_growth = _log_growth(guarantee.epsilon, m)
     if guarantee.delta > 0 and log_growth + math.log(guarantee.delta) >= 0:
         raise InvalidInput(
             f"Expected contributions={m} small enough to keep delta below 1: "
@@ -55,3 +57,8 @@ def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
         unit=f"up to {m} rewards of one person",
         theorem=f"{guarantee.theorem}, group privacy",
     )
+
+
+def _log_growth(epsilon: float, m: int) -> float:
+    """Return ln Σ_{i<m} e^(iε), which is ln((e^(mε) - 1) / (e^ε - 1))."""
+    return (m - 1) * epsilon + math.log(math.expm1(-m * epsilon) / math.expm1(-epsilon))
