@@ -4,8 +4,10 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from mpmath import mp
 from numpy.typing import NDArray
 
 Complex = NDArray[np.complex128]
@@ -71,6 +73,13 @@ def discrete_laplace_delta(scale: float, sensitivity: int, epsilon: float) -> fl
     here = (1 - q) / (1 + q) * q ** np.abs(z)
     there = (1 - q) / (1 + q) * q ** np.abs(z - sensitivity)
     return float(np.sum(np.maximum(0, here - math.exp(epsilon) * there)))
+
+
+def gaussian_delta(mu: float, epsilon: float) -> Any:
+    """Return δ(ε) of Gaussian noise with σ = sensitivity / mu as it is written (Balle & Wang 2018), in 60 digits."""
+    with mp.workdps(60):
+        m, e = mp.mpf(mu), mp.mpf(epsilon)
+        return mp.ncdf(m / 2 - e / m) - mp.exp(e) * mp.ncdf(-m / 2 - e / m)
 
 
 def release_times_naive(epsilon: float, v: float, series: str, horizon: int) -> list[int]:

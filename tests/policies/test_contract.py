@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+import oracles
 from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.playing import CUTS, Game
@@ -26,7 +27,7 @@ from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import POLICIES, Policy, hold, select, update
 from dpbandits.policies.evident import INDICES
 from dpbandits.policies.phases import PhasePolicy
-from dpbandits.privacy import Ledger, compose, rho_of, zcdp_epsilon
+from dpbandits.privacy import Ledger, compose, rho_of
 from dpbandits.simulation.job import Job
 
 DELTA = 1e-6
@@ -130,7 +131,8 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
         assert noise.releases_once()
         rho = max(noise.rhos().values())
         assert rho <= policy.rho * (1 + 1e-9)
-        assert zcdp_epsilon(rho, policy.delta) <= guarantee.epsilon <= policy.epsilon
+        assert oracles.gaussian_delta(math.sqrt(2 * rho * (1 - 1e-11)), guarantee.epsilon) <= policy.delta
+        assert guarantee.epsilon <= policy.epsilon
         assert (guarantee.delta, guarantee.certified) == (policy.delta, True)
         return
     worst = max(noise.losses().values())
@@ -162,14 +164,18 @@ def test_a_policy_of_one_release_loses_exactly_epsilon(policy: Policy) -> None:
 
 
 def test_adac_ucb_spends_its_budget() -> None:
-    """ρ is the largest whose (ε, δ) is within the budget: a thousandth more is outside."""
+    """Its noise is the smallest that is within the budget: a millionth less is outside. The accountant agrees."""
     for epsilon in (1e-6, 0.01, 0.7, 20.0, 1000.0):
         for delta in (1e-12, 1e-6, 0.1):
             policy = dpb.AdaCUCB(epsilon=epsilon, delta=delta)
             assert policy.guarantee().within(dpb.Budget(epsilon, delta))
-            assert zcdp_epsilon(policy.rho * 1.001, delta) > epsilon
+            assert policy.guarantee().epsilon > 0
+            mu = math.sqrt(2 * policy.rho)
+            assert oracles.gaussian_delta(mu, epsilon) <= delta < oracles.gaussian_delta(mu * (1 + 1e-6), epsilon)
             (schedule,) = policy.schedule(ARMS, HORIZON)
-            assert all(rho_of(event) == pytest.approx(policy.rho, rel=1e-9) for event in schedule)
+            for event in schedule:
+                assert rho_of(event) == pytest.approx(policy.rho, rel=1e-9)
+                assert compose([event], delta).epsilon <= epsilon
 
 
 @pytest.mark.parametrize("policy", [p for p in SETTINGS if isinstance(p, dpb.DPUCBInt)], ids=shown)

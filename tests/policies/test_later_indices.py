@@ -287,7 +287,7 @@ WRONG: list[tuple[Policy, Indices, int, str]] = [
     (dpb.AnytimeLazyUCB(epsilon=0.5), each(anytime_lazy_ucb(0.55)), 3000, "step"),
     (dpb.BlockUCB(epsilon=6.0, confidence=0.8, growth=1.1, first_phase=5), each(block_ucb(6.0, 0.9)), 4000, "blocks"),
     (dpb.LDPUCBLaplace(epsilon=2.0), ldp_ucb_laplace(2.05), 700, "step"),
-    (dpb.AdaCUCB(epsilon=9.0, delta=1e-3, beta=0.4), each(adac_ucb(2.5, 0.4)), 40_000, "blocks"),
+    (dpb.AdaCUCB(epsilon=9.0, delta=1e-3, beta=0.4), each(adac_ucb(2.85, 0.4)), 40_000, "blocks"),
 ]
 
 

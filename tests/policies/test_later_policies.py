@@ -380,8 +380,7 @@ def test_ties_go_to_the_first_arm(policy: Policy) -> None:
     assert select(game.params, game.state, game.t) == 0
 
 
-def test_adac_ucb_refuses_a_budget_that_no_noise_is_within() -> None:
-    message = "Expected epsilon=1e-06 and delta=1e-100 to be larger together"
-    with pytest.raises(dpb.InvalidInput, match=message):
-        dpb.AdaCUCB(epsilon=1e-6, delta=1e-100)
+def test_adac_ucb_takes_the_smallest_and_the_largest_budgets() -> None:
+    assert dpb.AdaCUCB(epsilon=1e-6, delta=1e-100).guarantee().epsilon <= 1e-6
+    assert dpb.AdaCUCB(epsilon=1e-6, delta=5e-324).guarantee().epsilon <= 1e-6
     assert dpb.AdaCUCB(epsilon=1e200, delta=1e-6).guarantee().epsilon <= 1e200

@@ -66,7 +66,7 @@ def test_group_privacy_formula() -> None:
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 0.05, 1.0, 30.0])
 @pytest.mark.parametrize("m", [2, 3, 7, 20])
 def test_group_privacy_is_exact_for_the_worst_mechanism(epsilon: float, m: int) -> None:
-    """It answers yes or no. Yes has probability 0 for one sequence and δ + e^ε p for the next, if it has p for the last.
+    """It answers yes or no. Yes has probability 0 for the first sequence, and δ + e^ε p for the next of one with p.
 
     So each is (ε, δ)-DP against the next, and the first against the last needs just this delta, in 400 digits.
     """

@@ -22,14 +22,17 @@ from dpbandits.privacy import (
     basic_composition,
     compose,
     epsilons_by_theorem,
+    gaussian_delta,
+    gaussian_epsilon,
     kov_composition,
     rho_of,
     zcdp_epsilon,
 )
 from dpbandits.privacy import pld as pld_module
-from dpbandits.privacy.accountant import PLD, RDP, ZCDP
+from dpbandits.privacy.accountant import GAUSSIAN_PROFILE, PLD, RDP, ZCDP
 from dpbandits.privacy.pld import discrete_laplace_profile, pld_epsilon, randomized_response_profile
 from dpbandits.privacy.renyi import ORDERS, renyi_curve
+from dpbandits.privacy.rounding import above
 
 DELTA = math.exp(-10)
 
@@ -107,9 +110,30 @@ def test_gaussian_releases(delta: float) -> None:
     """k releases at σ are one at σ/√k, whose profile is known in closed form (Balle & Wang 2018, Thm 8)."""
     from dp_accounting import gaussian_mechanism
 
-    found = compose([GaussianEvent(sigma=10.0)] * 25, delta).epsilon
     truth = gaussian_mechanism.get_epsilon_gaussian(2.0, delta)
-    assert truth <= found <= truth + 0.005
+    assert truth <= pld_epsilon([GaussianEvent(sigma=10.0)] * 25, delta) <= truth + 0.005
+    composed = compose([GaussianEvent(sigma=10.0)] * 25, delta)
+    assert composed.theorem == GAUSSIAN_PROFILE
+    assert composed.epsilon == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize("mu", [1e-8, 1e-3, 0.25, 1.0, 5.0, 40.0, 1e5])
+@pytest.mark.parametrize("delta", [1e-280, 1e-100, 1e-12, 1e-6, 0.1, 0.9])
+def test_one_gaussian_release_is_never_below_the_truth(mu: float, delta: float) -> None:
+    """In 60 digits, whatever cancels. What is lost to rounding is far less than a thousandth."""
+    found = gaussian_epsilon([GaussianEvent(1 / mu)], delta)
+    assert oracles.gaussian_delta(mu, found) <= delta
+    assert found == 0 or oracles.gaussian_delta(mu, 0.9999 * found) > delta
+    assert found <= zcdp_epsilon(above(mu * mu / 2), delta)
+
+
+def test_a_delta_below_the_floats_of_the_profile() -> None:
+    """Subnormal deltas have few digits: the closed form of zCDP takes over, and nothing Gaussian is free."""
+    assert gaussian_epsilon([GaussianEvent(1.0)], 1e-310) == pytest.approx(0.5 + math.sqrt(-2 * math.log(1e-310)))
+    assert gaussian_epsilon([], 1e-6) == 0.0
+    assert gaussian_delta(1000.0, 0.0) == pytest.approx(1.0)
+    with pytest.raises(InvalidInput, match=r"Expected delta=0 in \(0, 1\)"):
+        gaussian_epsilon([GaussianEvent(1.0)], 0)
 
 
 def test_every_theorem_is_above_the_truth() -> None:
@@ -175,7 +199,7 @@ def test_repeated_gaussians_stay_above_the_truth(releases: int, delta: float) ->
     """Floating-point error grows with the number of releases; what is set aside for it must grow too."""
     from dp_accounting import gaussian_mechanism
 
-    found = compose([GaussianEvent(sigma=math.sqrt(releases) / 3)] * releases, delta).epsilon
+    found = pld_epsilon([GaussianEvent(sigma=math.sqrt(releases) / 3)] * releases, delta)
     assert found >= gaussian_mechanism.get_epsilon_gaussian(1 / 3, delta)
 
 

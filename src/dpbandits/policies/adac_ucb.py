@@ -6,7 +6,8 @@
 episode. The regret bound needs β > 3.
 
 Privacy: every reward is in one released sum, with sensitivity 1 and σ = 1/√(2ρ): ρ-zCDP for the whole action sequence
-at any horizon. ρ is the largest whose (ε, δ) is within the budget.
+at any horizon. The noise is the smallest that is (ε, δ)-DP by the exact profile of a Gaussian release (Balle & Wang
+2018), smaller than by way of zCDP: at (1, 1e-6) its variance is 0.87 of that. The index has its ρ, as published.
 """
 
 import math
@@ -17,12 +18,15 @@ from typing import Any, NamedTuple
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import GAUSSIAN
 from dpbandits.policies.base import Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.forgetful import State, learn_last
-from dpbandits.policies.phases import Phases, chosen_arm, geometric_ends, phases_until, rest_of_phase
-from dpbandits.privacy import Event, GaussianEvent, Guarantee, calibrate, rho_of, zcdp_epsilon
+from dpbandits.policies.phases import ONE_RELEASE, Phases, chosen_arm, geometric_ends, phases_until, rest_of_phase
+from dpbandits.privacy import Event, GaussianEvent, Guarantee, calibrate, gaussian_epsilon
+from dpbandits.privacy.accountant import GAUSSIAN_PROFILE
+
+# 1/σ. Less noise changes no mean that can be seen.
+_LARGEST_MU = 1000.0
 
 
 class Params(NamedTuple):
@@ -54,7 +58,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaCUCB(Policy):
-    """AdaC-UCB: adaptive episodes with forgetting, under zero-concentrated DP.
+    """AdaC-UCB: adaptive episodes with forgetting, and Gaussian noise.
 
     Args:
         epsilon, delta: the budget of the whole action sequence; delta must be positive.
@@ -62,9 +66,9 @@ class AdaCUCB(Policy):
 
     >>> policy = AdaCUCB(epsilon=1.0, delta=1e-6)
     >>> policy.rho
-    0.02435
-    >>> print(policy.guarantee())
-    (0.999982, 1e-06)-DP in one reward at any horizon, by zero-concentrated DP of one release of every reward
+    0.0280
+    >>> policy.guarantee().epsilon
+    1.0
     """
 
     name = "adac-ucb"
@@ -77,22 +81,15 @@ class AdaCUCB(Policy):
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[1e-06, inf)", delta="(0, 1)", beta="(0, 1000]")
-        try:
-            _ = self.rho
-        except InvalidInput:
-            raise InvalidInput(
-                f"Expected epsilon={self.epsilon:g} and delta={self.delta:g} to be larger together: no Gaussian noise "
-                "that can be drawn is within them."
-            ) from None
 
     @property
     def rho(self) -> float:
         """The zCDP of one release."""
-        return _largest_rho(self.epsilon, self.delta)
+        return 1 / (2 * self._release.sigma**2)
 
     @property
     def _release(self) -> GaussianEvent:
-        return GaussianEvent(1 / math.sqrt(2 * self.rho))
+        return GaussianEvent(_smallest_sigma(self.epsilon, self.delta))
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
@@ -102,8 +99,8 @@ class AdaCUCB(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return the epsilon of one release at `delta`."""
-        epsilon = zcdp_epsilon(rho_of(self._release), self.delta)
-        theorem = "zero-concentrated DP of one release of every reward"
+        epsilon = gaussian_epsilon([self._release], self.delta)
+        theorem = f"{GAUSSIAN_PROFILE}, {ONE_RELEASE}"
         return Guarantee(epsilon, self.delta, horizon=horizon, theorem=theorem, certified=True)
 
     def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
@@ -113,10 +110,8 @@ class AdaCUCB(Policy):
 
 
 @lru_cache(maxsize=256)
-def _largest_rho(epsilon: float, delta: float) -> float:
-    def cost(rho: float) -> float:
-        return zcdp_epsilon(rho_of(GaussianEvent(1 / math.sqrt(2 * rho))), delta)
+def _smallest_sigma(epsilon: float, delta: float) -> float:
+    def cost(mu: float) -> float:
+        return gaussian_epsilon([GaussianEvent(1 / mu)], delta)
 
-    return calibrate(
-        cost, epsilon, start=min(epsilon, 1.0) ** 2 / (4 * math.log(1 / delta)), upper=min(max(1.0, epsilon), 1e6)
-    )
+    return 1 / calibrate(cost, epsilon, start=min(epsilon, 1.0), upper=_LARGEST_MU, tolerance=1e-9)

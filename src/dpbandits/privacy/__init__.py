@@ -16,6 +16,7 @@ from dpbandits.privacy.events import (
     PureEvent,
     RandomizedResponseEvent,
 )
+from dpbandits.privacy.gaussian import gaussian_delta, gaussian_epsilon
 from dpbandits.privacy.group import group_guarantee, per_reward_budget, per_reward_rho
 from dpbandits.privacy.interval import (
     interval_epsilon,
@@ -48,6 +49,8 @@ __all__ = [
     "calibrate_interval",
     "compose",
     "epsilons_by_theorem",
+    "gaussian_delta",
+    "gaussian_epsilon",
     "group_guarantee",
     "interval_epsilon",
     "interval_events",

@@ -7,7 +7,8 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.privacy.budget import Guarantee
 from dpbandits.privacy.composition import advanced_composition, basic_composition, kov_composition
-from dpbandits.privacy.events import Event, GaussEvent, as_event
+from dpbandits.privacy.events import Event, GaussEvent, GaussianEvent, as_event
+from dpbandits.privacy.gaussian import gaussian_epsilon
 from dpbandits.privacy.pld import pld_epsilon
 from dpbandits.privacy.renyi import rdp_epsilon, rho_of, zcdp_epsilon
 from dpbandits.privacy.rounding import sum_up
@@ -18,6 +19,7 @@ KOV = "optimal composition bound (Kairouz, Oh & Viswanath 2015)"
 ZCDP = "zero-concentrated DP (Bun & Steinke 2016)"
 RDP = "Rényi DP (Mironov 2017)"
 PLD = "privacy loss distribution (dp-accounting)"
+GAUSSIAN_PROFILE = "exact profile of Gaussian noise (Balle & Wang 2018)"
 
 
 def compose(events: Iterable[Event | float], delta: float, horizon: float | None = None) -> Guarantee:
@@ -60,6 +62,9 @@ def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[s
         RDP: rdp_epsilon(listed, delta),
         PLD: pld_epsilon(listed, delta),
     }
+    gaussian = [event for event in listed if isinstance(event, GaussianEvent)]
+    if len(gaussian) == len(listed):
+        bounds[GAUSSIAN_PROFILE] = gaussian_epsilon(gaussian, delta)
     pure = _pure_epsilons(listed)
     if pure is not None:
         bounds[ADVANCED] = advanced_composition(pure, delta)

@@ -24,14 +24,17 @@ class Point(NamedTuple):
     cost: float
 
 
-def calibrate(cost: Callable[[float], float], target: float, *, start: float, upper: float = 1.0) -> float:
-    """Return the largest parameter in (0, upper], within 0.01%, whose cost is at most `target`.
+def calibrate(
+    cost: Callable[[float], float], target: float, *, start: float, upper: float = 1.0, tolerance: float = TOLERANCE
+) -> float:
+    """Return the largest parameter in (0, upper], within 0.01% or the given tolerance, whose cost is at most `target`.
 
     Args:
         cost: a non-decreasing function of the parameter, from 0 to infinity (where nothing can be said).
         target: the cost allowed.
         start: where to begin; near the answer is faster.
         upper: the largest parameter that makes sense.
+        tolerance: how far below the largest one the answer may be, relative to it.
 
     >>> calibrate(lambda x: 10 * x**2, target=0.1, start=0.5)
     0.1
@@ -45,7 +48,7 @@ def calibrate(cost: Callable[[float], float], target: float, *, start: float, up
 
     safe, unsafe = _bracket(tried, target, start, upper)
     halved = True
-    while unsafe is not None and unsafe.x > safe.x * (1 + TOLERANCE):
+    while unsafe is not None and unsafe.x > safe.x * (1 + tolerance):
         width = math.log(unsafe.x / safe.x)
         step = width / 2
         if halved and safe.cost > 0 and math.isfinite(unsafe.cost):
@@ -53,8 +56,8 @@ def calibrate(cost: Callable[[float], float], target: float, *, start: float, up
             # slightly past it, away from the nearer end, closes the bracket from both sides. Where costs jump
             # instead, the bracket does not shrink and the next step halves it.
             chord = width * math.log(target / safe.cost) / math.log(unsafe.cost / safe.cost)
-            past = TOLERANCE / 3 if chord < step else -TOLERANCE / 3
-            step = min(max(chord + past, TOLERANCE / 3), width - TOLERANCE / 3)
+            past = tolerance / 3 if chord < step else -tolerance / 3
+            step = min(max(chord + past, tolerance / 3), width - tolerance / 3)
         found = tried(safe.x * math.exp(step))
         safe, unsafe = (found, unsafe) if found.cost <= target else (safe, found)
         halved = math.log(unsafe.x / safe.x) <= width / 2
