@@ -479,6 +479,28 @@ EXTREMES: list[Policy] = [
 ]
 
 
+def of_budget(kind: Any, epsilon: Any) -> Policy:
+    """Return a policy of this kind with its defaults."""
+    policy: Policy = (
+        kind(epsilon=epsilon, delta=DELTA) if "delta" in kind.__dataclass_fields__ else kind(epsilon=epsilon)
+    )
+    return policy
+
+
+@pytest.mark.parametrize("kind", [kind for kind in POLICIES.values() if "epsilon" in kind.__dataclass_fields__])  # type: ignore[attr-defined]
+def test_every_private_policy_takes_epsilon_from_one_range(kind: Any) -> None:
+    """And what it takes it can play, without a warning."""
+    for bad in (9e-7, 0, -1, math.nan, math.inf, "1", True, None):
+        with pytest.raises(dpb.InvalidInput, match=r"^Expected epsilon=.* in \[1e-06, inf\)\.$"):
+            of_budget(kind, bad)
+    for epsilon in (1e-6, 1e6, 1e300):
+        policy = of_budget(kind, epsilon)
+        guarantee = policy.guarantee(100)
+        assert guarantee is not None
+        assert guarantee.epsilon <= epsilon
+        Game(policy, ARMS, 100, SeededNoise(1)).play(lambda t, arm: float(t % 2), 100)
+
+
 @pytest.mark.parametrize("policy", EXTREMES, ids=shown)
 def test_what_a_policy_accepts_it_can_play(policy: Policy) -> None:
     """The smallest and very large budgets, with rewards that are all the same: no warning, no division by zero."""
@@ -492,8 +514,7 @@ def test_what_a_policy_accepts_it_can_play(policy: Policy) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: dpb.DPUCB(epsilon=0), r"Expected epsilon=0 in \(0, inf\)."),
-        (lambda: dpb.DPUCB(epsilon=float("nan")), r"Expected epsilon=nan in \(0, inf\)."),
+        (lambda: dpb.DPUCB(epsilon=0), r"Expected epsilon=0 in \[1e-06, inf\)."),
         (lambda: dpb.DPUCB(epsilon=1, variant="other"), "Expected variant='other' to be one of proved, published."),
         (lambda: dpb.DPUCB(epsilon=1, counter="tree"), "Expected counter='tree' to be one of hybrid, weighted."),
         (lambda: dpb.DPUCBBound(epsilon=1, variant="published", counter="weighted"), "it is what was published"),

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import GAUSSIAN
-from dpbandits.policies.base import Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.forgetful import State, learn_last
 from dpbandits.policies.phases import ONE_RELEASE, Phases, chosen_arm, geometric_ends, phases_until, rest_of_phase
 from dpbandits.privacy import Event, GaussianEvent, Guarantee, calibrate, gaussian_epsilon
@@ -80,7 +80,7 @@ class AdaCUCB(Policy):
     beta: float = 3.1
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="[1e-06, inf)", delta="(0, 1)", beta="(0, 1000]")
+        _validate.real_fields(self, epsilon=EPSILONS, delta="(0, 1)", beta="(0, 1000]")
 
     @property
     def rho(self) -> float:

@@ -27,6 +27,9 @@ MAX_ARMS = 1_000_000
 MAX_HORIZON = 10**18
 # "For ever", for a hold: far beyond every horizon, and still no overflow when a time is added.
 FOREVER = 2**62
+# Every private policy takes an epsilon from this range: with less, a million rewards are lost in the noise.
+SMALLEST_EPSILON = 1e-6
+EPSILONS = f"[{SMALLEST_EPSILON}, inf)"
 
 
 @generic

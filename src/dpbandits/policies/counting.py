@@ -11,7 +11,7 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import hybrid, stack, weighted
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, Node
-from dpbandits.policies.base import Policy
+from dpbandits.policies.base import EPSILONS, Policy
 from dpbandits.privacy import Event, Guarantee, LaplaceEvent
 
 
@@ -52,13 +52,14 @@ class CountingPolicy(Policy):
     """What the policies on a bank of hybrid counters share: their options, and what follows from them for privacy."""
 
     claimed_by: ClassVar[str]  # where the publication says epsilon
+    epsilons: ClassVar[str] = EPSILONS
 
     epsilon: float
     variant: str = "proved"
     counter: str = "hybrid"
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="(0, inf)")
+        _validate.real_fields(self, epsilon=self.epsilons)
         _validate.one_of(VARIANTS, variant=self.variant)
         _validate.one_of(COUNTERS, counter=self.counter)
         if self.variant == "published" and self.counter != "hybrid":

@@ -28,7 +28,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import FOREVER, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, FOREVER, Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.phases import ONE_RELEASE
 from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
 
@@ -175,7 +175,7 @@ class DPSE(Policy):
     order: str = "blocks"
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="[1e-06, inf)")
+        _validate.real_fields(self, epsilon=EPSILONS)
         _validate.one_of(ORDERS, order=self.order)
 
     def configure(self, arms: int, horizon: int) -> Setup:

@@ -29,7 +29,7 @@ from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import FOREVER, Block, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, FOREVER, Block, Policy, Setup, hold, select, update, validated_size
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
 from dpbandits.privacy import (
     Budget,
@@ -175,7 +175,7 @@ class DPUCBInt(Policy):
 
     def __post_init__(self) -> None:
         needs_delta = self.accounting == "corollary" or self.horizon is None
-        _validate.real_fields(self, epsilon="[1e-06, inf)", delta="(0, 1)" if needs_delta else "[0, 1)", v="(1, 1.5]")
+        _validate.real_fields(self, epsilon=EPSILONS, delta="(0, 1)" if needs_delta else "[0, 1)", v="(1, 1.5]")
         _validate.one_of(SERIES, series=self.series)
         _validate.one_of(BONUSES, bonus=self.bonus)
         _validate.one_of(ACCOUNTINGS, accounting=self.accounting)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.policies import dp_ucb, dp_ucb_bound
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
+from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.counting import VARIANTS, hybrid_guarantee
 from dpbandits.privacy import Event, Guarantee
 from dpbandits.theory.upper_bounds import FOUR_ZETA, noise_pulls_of_theorem_3_3, noise_regret_of_theorem_3_2
@@ -94,6 +94,14 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     update(params.plain, state.plain, arm, plays, reward, t, noise)
 
 
+class _Bounded(dp_ucb_bound.DPUCBBound):
+    epsilons = "(0, inf)"  # half of any epsilon
+
+
+class _Plain(dp_ucb.DPUCB):
+    epsilons = "(0, inf)"
+
+
 @dataclass(frozen=True, kw_only=True)
 class HybridDMAB(Policy):
     """Hybrid DMAB: whichever of DP-UCB-Bound and DP-UCB promises less regret.
@@ -110,7 +118,7 @@ class HybridDMAB(Policy):
     balance: float = 0.5
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="(0, inf)", balance="(0, 1)")
+        _validate.real_fields(self, epsilon=EPSILONS, balance="(0, 1)")
         _validate.one_of(VARIANTS, variant=self.variant)
 
     def configure(self, arms: int, horizon: int) -> Setup:
@@ -137,7 +145,4 @@ class HybridDMAB(Policy):
 
     def _parts(self) -> tuple[dp_ucb_bound.DPUCBBound, dp_ucb.DPUCB]:
         half = self.epsilon / 2
-        return (
-            dp_ucb_bound.DPUCBBound(epsilon=half, variant=self.variant),
-            dp_ucb.DPUCB(epsilon=half, variant=self.variant),
-        )
+        return _Bounded(epsilon=half, variant=self.variant), _Plain(epsilon=half, variant=self.variant)

@@ -21,7 +21,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update, validated_size
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
 
@@ -91,7 +91,7 @@ class LDPUCBLaplace(Policy):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="[1e-06, inf)")
+        _validate.real_fields(self, epsilon=EPSILONS)
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

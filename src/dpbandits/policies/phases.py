@@ -24,10 +24,9 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import FOREVER, Block, Policy
+from dpbandits.policies.base import EPSILONS, FOREVER, SMALLEST_EPSILON, Block, Policy
 from dpbandits.privacy import Budget, Event, Guarantee, LaplaceEvent, per_reward_budget, scale_for
 
-SMALLEST_EPSILON = 1e-6
 ONE_RELEASE = "one release of every reward (parallel composition)"
 
 
@@ -98,7 +97,7 @@ class PhasePolicy(Policy):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon=f"[{SMALLEST_EPSILON}, inf)")
+        _validate.real_fields(self, epsilon=EPSILONS)
 
     @abstractmethod
     def phase_ends(self) -> Iterator[int]:

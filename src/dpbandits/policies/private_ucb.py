@@ -22,7 +22,7 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms import binary, stack
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, insert
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update, validated_size
 from dpbandits.policies.counting import counter_events
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.privacy import Event, Guarantee
@@ -95,7 +95,7 @@ class PrivateUCB(Policy):
     split_over_arms: bool = True
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon="(0, inf)")
+        _validate.real_fields(self, epsilon=EPSILONS)
         _validate.one_of(RELAXATIONS, relaxation=self.relaxation)
         _validate.flag(split_over_arms=self.split_over_arms)
 

@@ -1,8 +1,8 @@
 """The policy to take if there is no reason for another one (docs/choosing_a_policy.md)."""
 
+from dpbandits import _validate
 from dpbandits.policies.base import Policy
 from dpbandits.policies.dp_imed import DPIMED
-from dpbandits.privacy import Budget
 
 
 def recommended(*, epsilon: float, delta: float = 0.0) -> Policy:
@@ -14,4 +14,5 @@ def recommended(*, epsilon: float, delta: float = 0.0) -> Policy:
     >>> recommended(epsilon=0.5)
     DPIMED(epsilon=0.5, index='noise-aware', growth=None, first_phase=None, caution=None)
     """
-    return DPIMED(epsilon=Budget(epsilon, delta).epsilon, index="noise-aware")
+    _validate.real("[0, 1)", delta=delta)
+    return DPIMED(epsilon=epsilon, index="noise-aware")
