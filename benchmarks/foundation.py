@@ -83,6 +83,14 @@ def accounting_rows() -> list[tuple[str, str]]:
             "calibrate the y-series, T = 1e5, (0.1, e^-10)",
             seconds(lambda: calibrate_interval(Budget(0.1, DELTA), 1.1, "y", 100_000)),
         ),
+        (
+            "calibrate the y-series live, T = 1e6, (1, 1e-6): 9,711 releases",
+            seconds(lambda: calibrate_interval(Budget(1.0, 1e-6), 1.1, "y", 10**6, grid_bits=12), repeat=1),
+        ),
+        (
+            "calibrate the y-series live, v = 1.5, T = 1e6, (1, 1e-7): 50,002 releases",
+            seconds(lambda: calibrate_interval(Budget(1.0, 1e-7), 1.5, "y", 10**6, grid_bits=12), repeat=1),
+        ),
     ]
     return [(name, shown(duration)) for name, duration in rows]
 

@@ -8,7 +8,12 @@ _PATIENCE = 1.0  # seconds
 
 
 class Progress:
-    """Counts what is finished; shows a bar on standard error after a second, if that is a terminal or if told to."""
+    """Counts what is finished; shows a bar on standard error after a second, if that is a terminal or if told to.
+
+    One bar at a time: what is done inside something that shows one already shows none.
+    """
+
+    _is_taken = threading.Lock()  # held by the bar that is shown
 
     def __init__(self, total: int, what: str, shown: bool | None = None) -> None:
         from rich.console import Console
@@ -42,7 +47,7 @@ class Progress:
 
     def _start(self) -> None:
         with self._lock:
-            if not self._is_over:
+            if not self._is_over and self._is_taken.acquire(blocking=False):
                 self._is_shown = True
                 self._bar.start()
 
@@ -58,3 +63,4 @@ class Progress:
             self._is_over = True
             if self._is_shown:
                 self._bar.stop()
+                self._is_taken.release()

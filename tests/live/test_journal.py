@@ -181,7 +181,7 @@ def test_a_bandit_goes_on_with_the_schedule_that_it_began_with(tmp_path: Path, m
     again.detach()
     factor = 1.001
     with pytest.raises(
-        dpb.JournalError, match=r"Expected epsilon=.*, as this version computes it for one reward, to be"
+        dpb.JournalError, match=r"Expected epsilon=.*, as this version computes it for one reward, to be at most"
     ):
         dpb.Bandit(policy, 2, journal=path)
 

@@ -25,6 +25,7 @@ from dpbandits.privacy import (
     gaussian_delta,
     gaussian_epsilon,
     kov_composition,
+    release_times,
     rho_of,
     zcdp_epsilon,
 )
@@ -208,6 +209,24 @@ def test_small_deltas_against_enumeration(delta: float) -> None:
     epsilons = [0.11, 0.23, 0.31, 0.17] * 3
     found = compose(epsilons, delta).epsilon
     assert oracles.response_delta_by_enumeration(epsilons, found) <= delta
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 255, 256, 257])
+@pytest.mark.parametrize("event", [LaplaceEvent(20.0), DiscreteLaplaceEvent(20.0), PureEvent(0.05)], ids=repr)
+def test_equal_releases_by_squaring(event: Event, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as dp-accounting's own power, which allows for a mass of 1e-15 that it cuts off."""
+    found = pld_epsilon([event] * count, 1e-6)
+    monkeypatch.setattr(pld_module, "_SQUARED", 0)
+    assert found == pytest.approx(pld_epsilon([event] * count, 1e-6), rel=1e-7)
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-9, 1e-10])
+def test_long_schedules_stay_above_the_truth(delta: float) -> None:
+    """Whatever the order of the convolutions and whatever is cut off."""
+    losses = [n**-0.55 for n in release_times(0.01, horizon=100_000)]
+    found = pld_epsilon([LaplaceEvent(1 / e) for e in losses], delta)
+    log_mgfs, squares = [oracles.laplace_log_mgf(e) for e in losses], sum(e**2 for e in losses)
+    assert 0.6 * delta < oracles.true_delta(log_mgfs, squares, found) <= delta
 
 
 def test_merging_keeps_families_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,8 @@ from dpbandits.privacy import (
     release_times,
     squared_loss_bound,
 )
-from dpbandits.privacy.events import size
+from dpbandits.privacy.events import Event, size
+from dpbandits.privacy.pld import pld_epsilon
 
 DELTA = math.exp(-10)
 ONE, TENTH = Budget(1.0, DELTA), Budget(0.1, DELTA)
@@ -221,6 +222,30 @@ def test_published_pure_branch_is_only_for_x_and_constant() -> None:
 def test_generous_budgets_release_every_time() -> None:
     assert calibrate_interval(Budget(1e4, 1e-6), 1.1, "y", horizon=100) == 1.0
     assert interval_epsilon(Budget(1e3, 1e-6)) == 1.0
+
+
+def test_many_releases_are_composed_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Composing is what takes long. What is found is within the budget, and 0.02% more is not."""
+    composed = []
+
+    def counted(events: list[Event], delta: float) -> float:
+        composed.append(len(events))
+        return pld_epsilon(events, delta)
+
+    monkeypatch.setattr("dpbandits.privacy.calibration.pld_epsilon", counted)
+    budget = Budget(3.0, 1e-6)
+    epsilon = calibrate_interval(budget, 1.1, "y", horizon=20_000, grid_bits=12)
+    assert min(composed) > 1000
+    assert len(composed) <= 12
+    assert interval_guarantee(epsilon, 1.1, "y", delta=1e-6, horizon=20_000, grid_bits=12).within(budget)
+    more = interval_guarantee(1.0002 * epsilon, 1.1, "y", delta=1e-6, horizon=20_000, grid_bits=12)
+    assert not more.within(budget)
+
+
+def test_calibrate_as_close_as_asked_for() -> None:
+    for tolerance in (0.01, 1e-4, 1e-9):
+        found = calibrate(lambda x: x**0.7, 0.3, start=0.01, tolerance=tolerance)
+        assert 1 - 2 * tolerance < found / 0.3 ** (1 / 0.7) <= 1
 
 
 def test_calibrate_ends_on_the_safe_side_of_a_jump() -> None:

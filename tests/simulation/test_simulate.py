@@ -146,6 +146,23 @@ def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> 
     assert "time left" in shown
 
 
+def test_a_progress_bar_inside_another_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(10, "runs", shown=True) as outer:
+        outer._start()
+        with Progress(5, "schedules tried", shown=True) as inner:
+            inner._start()
+            inner.describe("calibrating")
+            inner._bar.refresh()
+        outer.describe("ucb")
+        outer._bar.refresh()
+    with Progress(5, "schedules tried", shown=True) as later:
+        later._start()
+        assert later._is_shown
+    shown = capsys.readouterr().err
+    assert "ucb" in shown
+    assert "calibrating" not in shown
+
+
 def wrong(**kernels: str) -> Any:
     """Return a policy whose kernels are the given expressions."""
     lines = {"select": "0", "hold": "1", "update": "None"} | kernels

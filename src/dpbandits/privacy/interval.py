@@ -7,6 +7,7 @@ The first reward is the worst placed, it is in every release.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,9 +89,14 @@ def release_progression(
     if series == "constant":
         return np.array([longest] if longest <= horizon else [], dtype=np.int64), longest
     p = v if series == "y" else v / 2
+    return np.array(_irregular_times(epsilon, p, int(min(horizon, MAX_HORIZON))), dtype=np.int64), longest
+
+
+@lru_cache(maxsize=2)  # one schedule is asked for several times, and long ones take a second
+def _irregular_times(epsilon: float, p: float, end: int) -> tuple[int, ...]:
+    longest = math.ceil(min(1 / epsilon, _LONGEST_STEP))
     times: list[int] = []
     first, collected = 1, 0.0  # where the search goes on, and the sum collected since the last release
-    end = min(horizon, MAX_HORIZON)
     block = int(min(longest, _LARGEST_BLOCK, end))
     while first <= end and len(times) < _MAX_IRREGULAR and (len(times) < 2 or times[-1] - times[-2] < longest):
         i = np.arange(first, min(first + block, end + 1), dtype=np.float64)
@@ -103,7 +109,7 @@ def release_progression(
             first, collected = first + failures + 1, 0.0
         else:
             first, collected = first + len(i), float(sums[-1])
-    return np.array(times, dtype=np.int64), longest
+    return tuple(times)
 
 
 def interval_events(

@@ -11,6 +11,7 @@ a step of 1e-4 turns the 0.3122 of 396 releases into 0.3319. Tests compare the t
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ _ERROR_PER_RELEASE = 1e-15
 # With more distinct events than this, those within a narrow band of epsilon are counted as its largest.
 _MAX_DISTINCT = 5000
 _BANDS = 2000
+# Up to so many distributions are left, tails are cut off; up to so many equal releases are composed by squaring.
+_TRUNCATED = 8
+_SQUARED = 256
 
 
 def pld_epsilon(events: Iterable[Event], delta: float) -> float:
@@ -55,15 +59,30 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
     total = math.sqrt(sum(count * size(event) ** 2 for event, count in counts.items()))
     typical = total / math.sqrt(counts.total())
     step = min(total / _STEPS_PER_TOTAL, typical / _STEPS_PER_EVENT)
-    composed = None
-    # Small losses first: the running distribution stays narrow for as long as possible.
-    for event, count in sorted(counts.items(), key=lambda item: size(item[0])):
-        distribution = _distribution(event, step)
-        if count > 1:
-            distribution = distribution.self_compose(count)
-        composed = distribution if composed is None else composed.compose(distribution)
-    assert composed is not None
+    ordered = sorted(counts.items(), key=lambda item: size(item[0]))
+    composed = _composed([_repeated(_distribution(event, step), count) for event, count in ordered])
     return above(float(composed.get_epsilon_for_delta(usable_delta)))
+
+
+def _composed(distributions: list[Any]) -> Any:
+    """Compose neighbours again and again: nearly all convolutions are short. Only the last ones cut off their tails."""
+    while len(distributions) > 1:
+        tail = 0.0 if len(distributions) > _TRUNCATED else 1e-15
+        pairs = zip(distributions[::2], distributions[1::2], strict=False)
+        rest = distributions[-1:] if len(distributions) % 2 else []
+        distributions = [one.compose(other, tail_mass_truncation=tail) for one, other in pairs] + rest
+    return distributions[0]
+
+
+def _repeated(distribution: Any, count: int) -> Any:
+    """Compose a distribution with itself. A few times is done by squaring: self_compose first takes 4 ms for bounds."""
+    if count > _SQUARED:
+        return distribution.self_compose(count)
+    powers = [distribution]
+    while 2 ** len(powers) <= count:
+        powers.append(powers[-1].compose(powers[-1], tail_mass_truncation=0.0))
+    needed = [power for place, power in enumerate(powers) if count >> place & 1]
+    return reduce(lambda one, other: one.compose(other, tail_mass_truncation=0.0), needed)
 
 
 def _unsupported(event: Event) -> bool:
