@@ -1,0 +1,65 @@
+"""Policies of users: a class from a Python file, named as FILE.py:NAME."""
+
+import hashlib
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from dpbandits.errors import InvalidInput
+from dpbandits.policies import Policy
+
+
+def policy_class(text: str) -> type[Policy]:
+    """Return the policy class that a text such as "mine.py:ExploreThenCommit" names. The file is run."""
+    file, _, name = text.rpartition(":")
+    if not file.endswith(".py") or not name:
+        raise InvalidInput(f"Expected policy={text!r} as FILE.py:NAME, such as mine.py:ExploreThenCommit.")
+    module = _loaded(Path(file))
+    kind = getattr(module, name, None)
+    if not (inspect.isclass(kind) and issubclass(kind, Policy)) or inspect.isabstract(kind):
+        known = ", ".join(_policies_in(module)) or "none"
+        raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {known}.")
+    return kind
+
+
+def _loaded(path: Path) -> ModuleType:
+    """Return the module of a file, run once for every version of it.
+
+    Its name follows from path and content: the same in every process, so that compiled kernels are found on disk
+    again, and different for two files that are both called mine.py.
+    """
+    try:
+        source = path.read_bytes()
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise InvalidInput(f"Expected file={str(path)!r} to be one that can be read: {reason}.") from None
+    unique = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape") + b"\0" + source).hexdigest()[:16]
+    name = re.sub(r"\W", "_", f"{path.stem}_{unique}")  # a dot would be a package
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"Expected file={str(path)!r} to be a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # what it imports from beside itself
+    sys.modules[name] = module  # before it runs: dataclasses and pickles look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:  # noqa: BLE001  (it may do anything)
+        del sys.modules[name]
+        reason = f"{type(problem).__name__}: {problem}"
+        raise InvalidInput(f"Expected file={str(path)!r} to be a Python file that runs. It ends in {reason}") from None
+    return module
+
+
+def _policies_in(module: ModuleType) -> list[str]:
+    return [
+        name
+        for name, value in vars(module).items()
+        if inspect.isclass(value) and issubclass(value, Policy) and value.__module__ == module.__name__
+    ]
