@@ -10,21 +10,40 @@ dpbandits.errors.InvalidInput: Expected epsilon=-1 in (0, inf).
 import math
 import numbers
 from collections.abc import Collection
+from typing import Any
 
 from dpbandits.errors import InvalidInput
+
+_LONGEST_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """Return a value for an error message: numbers as they are printed, others as in Python, long ones cut.
+
+    >>> shown("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... (1,002 characters)"
+    """
+    is_number = isinstance(value, numbers.Real)
+    try:
+        text = str(value) if is_number else repr(value)
+    except Exception:  # noqa: BLE001  (a repr may do anything; Python itself refuses integers of thousands of digits)
+        return "a number of thousands of digits" if is_number else f"something of type {type(value).__name__}"
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    return f"{text[:60]}... ({len(text):,} characters)"
 
 
 def real(interval: str, **named: object) -> float:
     """Return the one named value as a float if it is a number inside `interval`, such as "(1, 1.5]"."""
     ((name, value),) = named.items()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidInput(f"Expected {name}={value!r} to be a number in {interval}.")
+        raise InvalidInput(f"Expected {name}={shown(value)} to be a number in {interval}.")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")  # or minus that: outside every interval either way
     if not _inside(interval, number):  # NaN is inside nothing
-        raise InvalidInput(f"Expected {name}={_shown(value)} in {interval}.")
+        raise InvalidInput(f"Expected {name}={shown(value)} in {interval}.")
     return number
 
 
@@ -32,13 +51,11 @@ def integer(interval: str, **named: object) -> int:
     """Return the one named value as an int if it is a whole number inside `interval`; 1e5 is one."""
     ((name, value),) = named.items()
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    is_whole = is_number and (isinstance(value, numbers.Integral) or float(value).is_integer())  # type: ignore[arg-type]
-    if not is_whole:
-        shown = value if is_number else repr(value)
-        raise InvalidInput(f"Expected {name}={shown} to be a whole number in {interval}.")
+    if not is_number or not (isinstance(value, numbers.Integral) or _is_whole(value)):
+        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number in {interval}.")
     whole = int(value)  # type: ignore[call-overload]
     if not _inside(interval, whole):
-        raise InvalidInput(f"Expected {name}={_shown(value)} in {interval}.")
+        raise InvalidInput(f"Expected {name}={shown(value)} in {interval}.")
     return int(whole)
 
 
@@ -53,7 +70,7 @@ def flag(**named: object) -> bool:
     """Return the one named value if it is True or False; a word such as "no" would count as True."""
     ((name, value),) = named.items()
     if not isinstance(value, bool):
-        raise InvalidInput(f"Expected {name}={value!r} to be True or False.")
+        raise InvalidInput(f"Expected {name}={shown(value)} to be True or False.")
     return value
 
 
@@ -61,7 +78,7 @@ def one_of(allowed: Collection[str], **named: object) -> str:
     """Return the one named value if it is among the allowed words."""
     ((name, value),) = named.items()
     if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"Expected {name}={value!r} to be one of {', '.join(allowed)}.")
+        raise InvalidInput(f"Expected {name}={shown(value)} to be one of {', '.join(allowed)}.")
     return value
 
 
@@ -77,11 +94,11 @@ def integer_fields(frozen: object, **intervals: str) -> None:
         object.__setattr__(frozen, name, integer(interval, **{name: getattr(frozen, name)}))
 
 
-def _shown(value: object) -> str:
+def _is_whole(value: Any) -> bool:
     try:
-        return str(value)
-    except ValueError:  # Python refuses to print integers of thousands of digits
-        return "a number of thousands of digits"
+        return float(value).is_integer()
+    except OverflowError:  # a Fraction of thousands of digits
+        return bool(value == int(value))
 
 
 def _bound(text: str) -> float:

@@ -1,7 +1,9 @@
 """A ledger that was touched anywhere must say so."""
 
+import hashlib
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ def example() -> Ledger:
     return ledger
 
 
-@given(st.lists(st.dictionaries(st.text(), plain_json, max_size=4), max_size=5))
+@given(st.lists(st.dictionaries(st.text(), plain_json, max_size=4), min_size=1, max_size=5))
 def test_exact_round_trip(contents: list[dict[str, object]]) -> None:
     ledger = Ledger()
     for content in contents:
@@ -40,8 +42,69 @@ def test_exact_round_trip(contents: list[dict[str, object]]) -> None:
     assert verify(text, head=ledger.head) == ledger.head
 
 
-def test_empty_ledger() -> None:
-    assert Ledger().head == verify("") == (-1, GENESIS)
+def test_an_empty_ledger_shows_nothing() -> None:
+    assert Ledger().head == (-1, GENESIS)
+    for check in (lambda: verify(""), lambda: verify("", head=(-1, GENESIS)), lambda: Ledger.from_jsonl("")):
+        with pytest.raises(LedgerError, match="The text is empty: a ledger has at least one row"):
+            check()
+    with pytest.raises(LedgerError, match="is empty"):
+        Ledger().verify()
+
+
+def forged(columns: str) -> str:
+    """A line whose hash fits its columns, whatever they are."""
+    return columns[:-1] + f',"hash":"{hashlib.sha256(columns.encode()).hexdigest()}"}}'
+
+
+LONG = "9" * 5000
+HOSTILE = {
+    "no text": None,
+    "bytes": example.__name__.encode() * 10_000,
+    "a list": [1] * 10**5,
+    "blanks": "   ",
+    "other lines": "\n\n",
+    "a long number of a row": '{"content":{},"hash":"","number":' + LONG + ',"previous":""}',
+    "a long number in a content": '{"content":{"a":' + LONG + '},"hash":"","number":0,"previous":""}',
+    "a long text": f'"{"a" * 10**6}"',
+    "a content that is text": f'{{"content":"{"a" * 10**6}","hash":"x","number":0,"previous":"0"}}',
+    "a long column": f'{{"{"k" * 10**6}":1}}',
+    "a long key, twice": f'{{"{"k" * 10**6}":1,"{"k" * 10**6}":1}}',
+    "a nested content": '{"content":{"a":' + "[" * 10**5 + "]" * 10**5 + '},"hash":"","number":0,"previous":""}',
+    "not a number": '{"content":{"a":NaN},"hash":"x","number":0,"previous":"0"}',
+    "infinity": '{"content":{"a":1e999},"hash":"x","number":0,"previous":"0"}',
+    "half a character": '{"content":{"a":"\\ud800"},"hash":"x","number":0,"previous":"0"}',
+    "a number that is a list": forged(f'{{"content":{{}},"number":[],"previous":"{GENESIS}"}}'),
+    "a hash that is a number": '{"content":{},"hash":1,"number":0,"previous":"0"}',
+    "a control character": "\x00",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_whatever_a_file_holds_the_error_is_one_short_sentence(text: Any) -> None:
+    for check in (verify, Ledger.from_jsonl):
+        with pytest.raises(LedgerError) as refused:
+            check(text)
+        message = str(refused.value)
+        assert len(message) < 250
+        assert "\n" not in message
+        assert message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "head", [5, "abc", (1,), (1, 2, 3), ("1", "2"), (1, 2), (True, "x"), 1.5, object(), {1: "x", 2: "y"}, ([], [])]
+)
+def test_odd_heads_are_refused(head: Any) -> None:
+    for check in (verify, Ledger.from_jsonl):
+        with pytest.raises(InvalidInput, match=r"Expected head=.* to be the number and the hash of a row\."):
+            check(example().to_jsonl(), head)
+
+
+@pytest.mark.parametrize("head", [(10**5000, "a"), (4, "a" * 10**6), (-1, ""), [4, "é\n"]], ids=range(4))
+def test_heads_of_other_ledgers_are_named_in_short(head: Any) -> None:
+    with pytest.raises(LedgerError, match="not at the expected head, row ") as refused:
+        verify(example().to_jsonl(), head)
+    assert len(str(refused.value)) < 300
+    assert verify(example().to_jsonl(), list(example().head)) == example().head  # type: ignore[arg-type]
 
 
 def test_every_changed_character_is_found() -> None:
@@ -85,13 +148,13 @@ def test_truncation_needs_the_head() -> None:
 
 
 def test_rebuilt_chain_is_found_by_the_head() -> None:
-    forged = Ledger()
+    rebuilt = Ledger()
     for row in example():
         content = row.content
-        forged.append({**content, "value": 7.0} if row.number == 2 else content)
-    assert verify(forged.to_jsonl())[0] == 4
+        rebuilt.append({**content, "value": 7.0} if row.number == 2 else content)
+    assert verify(rebuilt.to_jsonl())[0] == 4
     with pytest.raises(LedgerError, match="expected head"):
-        verify(forged.to_jsonl(), head=example().head)
+        verify(rebuilt.to_jsonl(), head=example().head)
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[]", "7", '{"number":0}', '{"content":{},"content":{}}', "", "null"])
@@ -152,12 +215,8 @@ def test_deep_nesting_is_no_way_out() -> None:
 
 @pytest.mark.parametrize("number", ["false", "-0.0", "0.0"])
 def test_numbers_of_rows_are_integers(number: str) -> None:
-    import hashlib
-
-    columns = f'{{"content":{{}},"number":{number},"previous":"{GENESIS}"}}'
-    forged = columns[:-1] + f',"hash":"{hashlib.sha256(columns.encode()).hexdigest()}"}}'
     with pytest.raises(LedgerError, match="Row 0"):
-        verify(forged)
+        verify(forged(f'{{"content":{{}},"number":{number},"previous":"{GENESIS}"}}'))
 
 
 def test_threads_share_a_ledger() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 
 
@@ -22,9 +23,9 @@ def number_of(assignment: Assignment | str, tag: str, assigned: int) -> int:
     """Return the number of an assignment of the bandit with this tag, which has made so many."""
     name = assignment.id if isinstance(assignment, Assignment) else assignment
     if not isinstance(name, str):
-        raise InvalidInput(f"Expected assignment={assignment!r} to be an assignment or its id.")
+        raise InvalidInput(f"Expected assignment={_validate.shown(assignment)} to be an assignment or its id.")
     digits = name.removeprefix(f"{tag}-")
     number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
     if not 0 < number <= assigned or name != id_of(tag, number):
-        raise InvalidInput(f"Expected assignment={name!r} to be one of this bandit.")
+        raise InvalidInput(f"Expected assignment={_validate.shown(name)} to be one of this bandit.")
     return number

@@ -79,7 +79,7 @@ class Bandit:
         journal: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
-            raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCBInt(epsilon=1, delta=1e-6).")
+            raise InvalidInput(f"Expected policy={_validate.shown(policy)} to be a policy, such as DPIMED(epsilon=1).")
         source = live_source(noise)
         configuration = Configuration(
             policy=policy,
@@ -346,5 +346,5 @@ class Bandit:
             number = None
         if number is None:
             shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
-            raise InvalidInput(f"Expected arm={arm!r} to be one of {shown}.")
+            raise InvalidInput(f"Expected arm={_validate.shown(arm)} to be one of {shown}.")
         return number

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpbandits import _validate
+from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.rewards import RewardScale
 from dpbandits.policies import POLICIES, Policy
@@ -44,7 +45,7 @@ class Configuration:
         if plain["format"] != FORMAT:
             raise InvalidInput(f"Expected format={plain['format']} to be {FORMAT}, which this version reads.")
         if policy is not None and not isinstance(policy, Policy):
-            raise InvalidInput(f"Expected policy={policy!r} to be the policy that the bandit was made with.")
+            raise InvalidInput(f"Expected policy={shown(policy)} to be the policy that the bandit was made with.")
         configuration = cls(
             policy=policy_from(plain["policy"]) if policy is None else policy,
             arms=tuple(plain["arms"]),
@@ -134,7 +135,7 @@ def arm_names(arms: int | Sequence[str | int]) -> tuple[str | int, ...]:
     if isinstance(arms, numbers.Real):
         return tuple(range(_validate.integer(f"[2, {MAX_ARMS}]", arms=arms)))
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise InvalidInput(f"Expected arms={arms!r} to be a list of names or a whole number in [2, {MAX_ARMS}].")
+        raise InvalidInput(f"Expected arms={shown(arms)} to be a list of names or a whole number in [2, {MAX_ARMS}].")
     names = tuple(_arm_name(arm) for arm in arms)
     _validate.integer(f"[2, {MAX_ARMS}]", **{"number of arms": len(names)})
     doubled = [str(arm) for arm, times in Counter(names).items() if times > 1]
@@ -148,14 +149,7 @@ def _arm_name(arm: object) -> str | int:
         return int(arm)  # a plain one, also for a NumPy integer
     if isinstance(arm, str) and 0 < len(arm) <= _LONGEST_NAME:
         return str(arm)
-    raise InvalidInput(f"Expected arm={_shown(arm)} to be a name of 1 to {_LONGEST_NAME} characters or a whole number.")
-
-
-def _shown(value: object) -> str:
-    try:
-        return repr(value)
-    except ValueError:  # Python refuses to print integers of thousands of digits
-        return "a number of thousands of digits"
+    raise InvalidInput(f"Expected arm={shown(arm)} to be a name of 1 to {_LONGEST_NAME} characters or a whole number.")
 
 
 def declared_horizon(policy: Policy, horizon: float | None) -> float:
@@ -169,7 +163,7 @@ def policy_from(settings: dict[str, Any]) -> Policy:
     """Return the policy that was written down as a name and its settings."""
     name = settings["name"]
     if name not in POLICIES:
-        raise InvalidInput(f"Expected policy={name!r} to be one of ours, or the policy itself to be passed as well.")
+        raise InvalidInput(f"Expected policy={shown(name)} to be one of ours, or to be passed as well.")
     return POLICIES[name](**{key: value for key, value in settings.items() if key != "name"})
 
 

@@ -38,7 +38,7 @@ class Units:
                 )
             return None
         if isinstance(unit, bool) or not isinstance(unit, str | numbers.Integral):
-            raise InvalidInput(f"Expected unit={unit!r} to be text or a whole number.")
+            raise InvalidInput(f"Expected unit={_validate.shown(unit)} to be text or a whole number.")
         try:
             name = unicodedata.normalize("NFC", str(unit))  # "é" can be written in two ways
         except ValueError:  # an integer of thousands of digits

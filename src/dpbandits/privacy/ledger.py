@@ -23,10 +23,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, LedgerError
 
 GENESIS = "0" * 64  # what row 0 has for the hash of the row before
 Head = tuple[int, str]
+_TWICE = "a key appears twice"
 
 
 @dataclass(frozen=True)
@@ -78,13 +80,14 @@ class Ledger:
     @classmethod
     def from_jsonl(cls, text: str, head: Head | None = None) -> "Ledger":
         """Read an export and verify it on the way (see `verify`)."""
+        _validated_head(head)
         ledger = cls()
         ledger._rows.extend(_verified_rows(text))
         _check_head(ledger.head, head)
         return ledger
 
     def verify(self) -> Head:
-        """Check every row again and return the head; raise LedgerError at the first row that does not fit."""
+        """Check the chain again and return the head; raise LedgerError at the first row that does not fit."""
         return verify(self.to_jsonl())
 
     def copy(self) -> "Ledger":
@@ -104,10 +107,12 @@ class Ledger:
 
 
 def verify(text: str, head: Head | None = None) -> Head:
-    """Check an export row by row and return its head; raise LedgerError at the first row that does not fit.
+    """Check the chain of an export and return its head; raise LedgerError at the first row that does not fit.
 
-    A chain cannot show that rows are missing at its end: pass the `head` that was kept elsewhere to check that.
+    A chain cannot show that rows are missing at its end, or were added: pass the `head` that was kept elsewhere to
+    check that. What the rows say is not looked at: `dpbandits.live.check_ledger` checks that too.
     """
+    _validated_head(head)
     found = (-1, GENESIS)
     for row in _verified_rows(text):
         found = (row.number, row.hash)
@@ -118,7 +123,7 @@ def verify(text: str, head: Head | None = None) -> Head:
 def canonical_json(content: Mapping[str, Any]) -> str:
     """Return the one JSON text that the hashes are taken over."""
     if not isinstance(content, Mapping):
-        raise InvalidInput(f"Expected {content!r} to be a mapping.")
+        raise InvalidInput(f"Expected {shown(content)} to be a mapping.")
     plain = dict(content)
     try:
         _check_plain(plain)
@@ -133,6 +138,10 @@ def _chained(number: int, previous: str, content_json: str) -> Row:
 
 
 def _verified_rows(text: str) -> Iterator[Row]:
+    if not isinstance(text, str):
+        raise LedgerError(f"Expected a ledger as text, not {shown(text)}.")
+    if not text:
+        raise LedgerError("The text is empty: a ledger has at least one row.")
     previous = GENESIS
     for number, line in enumerate(text.splitlines()):
         try:
@@ -140,7 +149,7 @@ def _verified_rows(text: str) -> Iterator[Row]:
             expected = _chained(columns["number"], columns["previous"], canonical_json(columns["content"]))
             complete = columns.keys() == {"content", "hash", "number", "previous"}
         except (ValueError, KeyError, TypeError, RecursionError) as problem:
-            raise LedgerError(f"Row {number} cannot be read as a row of a ledger: {problem!r}") from None
+            raise LedgerError(f"Row {number} cannot be read as a row of a ledger: {_reason(problem)}.") from None
         if not complete:
             raise LedgerError(f"Row {number} has other columns than content, hash, number and previous.")
         if columns["hash"] != expected.hash:
@@ -155,14 +164,37 @@ def _check_head(found: Head, expected: Head | None) -> None:
     if expected is not None and found != tuple(expected):
         raise LedgerError(
             f"The ledger ends at row {found[0]} with hash {found[1]}, "
-            f"not at the expected head, row {expected[0]} with hash {expected[1]}."
+            f"not at the expected head, row {shown(expected[0])} with hash {expected[1][:64]}."
         )
+
+
+def _validated_head(head: object) -> None:
+    if head is None:
+        return
+    number, hashed = head if isinstance(head, tuple | list) and len(head) == 2 else (None, None)
+    if type(number) is not int or not isinstance(hashed, str):
+        raise InvalidInput(f"Expected head={shown(head)} to be the number and the hash of a row.")
+
+
+def _reason(problem: Exception) -> str:
+    """Return what is wrong with a line in a few words, whatever is in it."""
+    if isinstance(problem, json.JSONDecodeError):
+        return f"{problem.msg} at character {problem.pos}"
+    if isinstance(problem, InvalidInput):
+        return "its content is not plain JSON"
+    if isinstance(problem, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(problem, KeyError):
+        return f"it has no column {shown(*problem.args)}"
+    if isinstance(problem, ValueError):  # Python reads no integers of thousands of digits
+        return _TWICE if _TWICE in problem.args else "a number is too long"
+    return "it is no JSON object with the columns content, hash, number and previous"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     unique = dict(pairs)
     if len(unique) != len(pairs):
-        raise ValueError("a key appears twice")
+        raise ValueError(_TWICE)
     return unique
 
 
@@ -178,5 +210,6 @@ def _check_plain(value: object) -> None:
             _check_plain(part)
     else:
         raise InvalidInput(
-            f"Expected {value!r} to be plain JSON: text, a finite number, a boolean, None, a list or a mapping of text."
+            f"Expected {shown(value)} to be plain JSON: "
+            "text, a finite number, a boolean, None, a list or a mapping of text."
         )
