@@ -5,7 +5,8 @@ It runs the same kernels as the simulation, in plain Python, and never loads num
 
 from dpbandits.live.assignments import Assignment
 from dpbandits.live.bandit import Bandit
+from dpbandits.live.checking import LedgerCheck, check_ledger
 from dpbandits.live.estimates import Comparison, Estimate
 from dpbandits.live.spent import Spent
 
-__all__ = ["Assignment", "Bandit", "Comparison", "Estimate", "Spent"]
+__all__ = ["Assignment", "Bandit", "Comparison", "Estimate", "LedgerCheck", "Spent", "check_ledger"]

@@ -7,10 +7,12 @@ assignments are closed. The blocks of an arm fill in order and release in order;
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
-from dpbandits.policies import Block
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.policies import Block, Policy
+from dpbandits.policies.base import MAX_HORIZON
 
 
 @dataclass
@@ -68,6 +70,16 @@ class Schedule:
         """Return the first blocks, so many of them; they exist."""
         self.block(number - 1)
         return self._made[:number]
+
+
+def entering_limit(horizon: float, source: SecureNoise) -> int:
+    """Return how many assignments can enter: as declared, and no more than the sums of the noise source can hold."""
+    return int(min(horizon, MAX_HORIZON, source.capacity))
+
+
+def schedule_of(policy: Policy, limit: int, source: SecureNoise) -> Schedule:
+    """Return the blocks of one arm of which at most `limit` assignments enter, as far as the noise source goes."""
+    return Schedule(lambda: takewhile(lambda block: block.scale <= source.largest_scale, policy.blocks(limit)))
 
 
 class Places:

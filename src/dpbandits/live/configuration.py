@@ -92,7 +92,7 @@ class Terms:
             raise InvalidInput(f"Expected policy={policy.name} to have a proved guarantee.")
         terms = cls(policy, one_reward, group_guarantee(one_reward, configuration.contributions))
         if not configuration.accept_delta:
-            _check_delta(terms.person.delta, configuration.horizon)
+            check_delta(terms.person.delta, configuration.horizon)
         return terms
 
     @classmethod
@@ -116,7 +116,8 @@ class Terms:
         return math.inf if guarantee is None else guarantee.epsilon
 
 
-def _check_delta(delta: float, horizon: float) -> None:
+def check_delta(delta: float, horizon: float) -> None:
+    """Refuse a delta that could give up single people."""
     if delta <= 0.1 / horizon:
         return
     if math.isinf(horizon):

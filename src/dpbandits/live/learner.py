@@ -5,11 +5,10 @@ the reward and the released values, so a journal of these brings a learner back 
 """
 
 import secrets
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
-from dpbandits.live.blocks import Places, Schedule
+from dpbandits.live.blocks import Places, entering_limit, schedule_of
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Estimator, Statistic
 from dpbandits.live.noise import LiveNoise
@@ -17,7 +16,6 @@ from dpbandits.live.units import Units
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import allocate, restore, to_plain
 from dpbandits.policies import select, update
-from dpbandits.policies.base import MAX_HORIZON
 from dpbandits.privacy import Ledger
 
 
@@ -33,13 +31,11 @@ class Learner:
 
     def __init__(self, configuration: Configuration, terms: Terms, source: SecureNoise) -> None:
         arms = len(configuration.arms)
-        limit = int(min(configuration.horizon, MAX_HORIZON, source.capacity))
+        limit = entering_limit(configuration.horizon, source)
         self.terms = terms
         self.params, state_class, sizes = terms.policy.configure(arms, limit)
         self.state = allocate(state_class, sizes, source.secret_dtype)
-        self.schedule = Schedule(
-            lambda: takewhile(lambda block: block.scale <= source.largest_scale, terms.policy.blocks(limit))
-        )
+        self.schedule = schedule_of(terms.policy, limit, source)
         first = self.schedule.block(0)
         if first is None or arms * first.last > limit:
             needed = "longer" if first is None else f"at least {arms * first.last}"

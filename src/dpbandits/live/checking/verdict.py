@@ -1,0 +1,127 @@
+"""What a check of a ledger found: a verdict, its reasons, and what was and could not be looked at."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpbandits.privacy import Budget, Guarantee
+from dpbandits.privacy.ledger import Head
+
+HOLDS = "holds"
+DOES_NOT_HOLD = "does not hold"
+CANNOT_BE_TOLD = "cannot be told"
+
+END_UNCHECKED = (
+    "The end of the ledger was not checked: without the head that was kept elsewhere, "
+    "rows may be missing or added there."
+)
+_SHOWN = 10  # reasons in the text; `to_dict` has all
+
+
+class Wrong(Exception):
+    """What makes a ledger one that does not hold. The message is the reason."""
+
+
+class Unknown(Exception):
+    """What makes that nothing can be told. The message is the reason."""
+
+
+@dataclass(frozen=True)
+class ArmSpent:
+    """What the releases of one arm have cost the reward of it that lost most."""
+
+    arm: str | int
+    releases: int
+    rewards: int  # that are in a release
+    epsilon: float  # pure: the losses of its releases, added up where a reward is in several
+
+
+@dataclass(frozen=True)
+class LedgerCheck:
+    """What `check_ledger` found.
+
+    `spent` is what the rows cost the reward, or the person, that lost most; `whole` is what the whole schedule of row 0
+    can cost, recomputed; `promised` is what row 0 says. None where it could not be computed.
+    """
+
+    verdict: str
+    reasons: tuple[str, ...]  # why not; a sentence for every check that failed
+    checked: tuple[str, ...]
+    unchecked: tuple[str, ...]  # what no check of a text can show
+    rows: int
+    head: Head | None
+    head_checked: bool
+    policy: str | None = None
+    claim: Budget | None = None
+    promised: Guarantee | None = None
+    whole: Guarantee | None = None
+    spent: Guarantee | None = None
+    arms: tuple[ArmSpent, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that can be checked is right."""
+        return self.verdict == HOLDS
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in a sentence."""
+        if self.verdict == CANNOT_BE_TOLD:
+            return f"Cannot be told: {_lowered(self.reasons[0])}"
+        if self.verdict == DOES_NOT_HOLD:
+            more = len(self.reasons) - 1
+            return f"Does not hold: {_lowered(self.reasons[0])}" + (
+                f" {_counted(more, 'more reason')}." if more else ""
+            )
+        assert self.whole is not None
+        assert self.spent is not None
+        assert self.promised is not None
+        claimed = "" if self.claim is None else f" and the {stated(self.claim)} of the claim"
+        return (
+            f"Holds: {_counted(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
+            f"{stated(self.spent)} in {self.whole.unit}, and in the end at most {stated(self.whole)}: within the "
+            f"{stated(self.promised)} that row 0 promises{claimed}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a form that JSON can hold."""
+        return {
+            "verdict": self.verdict,
+            "reasons": list(self.reasons),
+            "checked": list(self.checked),
+            "cannot_be_checked": list(self.unchecked),
+            "rows": self.rows,
+            "head": None if self.head is None else {"number": self.head[0], "hash": self.head[1]},
+            "head_checked": self.head_checked,
+            "policy": self.policy,
+            "claim": None if self.claim is None else {"epsilon": self.claim.epsilon, "delta": self.claim.delta},
+            "promised": None if self.promised is None else self.promised.to_dict(),
+            "whole": None if self.whole is None else self.whole.to_dict(),
+            "spent": None if self.spent is None else self.spent.to_dict(),
+            "arms": [vars(arm) for arm in self.arms],
+        }
+
+    def __str__(self) -> str:
+        lines = [] if self.head_checked else [END_UNCHECKED]
+        lines.append(self.sentence)
+        if len(self.reasons) > 1:
+            lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_SHOWN])]
+            if len(self.reasons) > _SHOWN:
+                lines.append(f"- and {_counted(len(self.reasons) - _SHOWN, 'more')}.")
+        for title, items in (("Checked:", self.checked), ("Cannot be checked:", self.unchecked)):
+            lines += [title, *(f"- {item}" for item in items)] if items else []
+        if self.head is not None:
+            lines.append(f"Head: {self.head[0]}:{self.head[1]}")
+        return "\n".join(lines)
+
+
+def stated(cost: Budget | Guarantee) -> str:
+    """Return a cost in few words."""
+    return f"epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 or noun == "more" else "s")
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:] if sentence.startswith(("The ", "It ", "No ")) else sentence

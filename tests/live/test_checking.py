@@ -1,0 +1,358 @@
+"""A ledger that says something else than what happened, or than what it promises, does not hold."""
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits import Budget, InvalidInput
+from dpbandits.live import LedgerCheck, check_ledger
+from dpbandits.live.checking.places import Stretch, fit_together
+from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
+from dpbandits.policies import POLICIES, Policy
+from dpbandits.privacy import zcdp_epsilon
+from explore_then_commit import ExploreThenCommit
+from ledgers import Content, chained, contents_of, copied
+from phases import Phases
+from serving import SERVABLE, WAYS, shown
+
+
+def kind_of(policy: Policy) -> type[Policy] | None:
+    return None if policy.name in POLICIES else type(policy)
+
+
+def checked(contents: list[Content], **named: Any) -> LedgerCheck:
+    return check_ledger(chained(contents), **named)
+
+
+@pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+def test_true_ledgers_hold(policy: Policy) -> None:
+    """One after the other, with answers in flight, and all the ways in which they come."""
+    for way in WAYS:
+        contents = contents_of(policy, way, people=150)
+        assert len(contents) > 2
+        found = checked(contents, policy=kind_of(policy))
+        assert (found.verdict, found.reasons) == ("holds", ())
+        assert found.spent is not None
+        assert found.whole is not None
+        assert found.promised is not None
+        assert 0 < found.spent.epsilon <= found.whole.epsilon * (1 + 1e-9)
+        assert found.whole.epsilon <= found.promised.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+def test_true_ledgers_of_people_with_several_rewards_hold(policy: Policy) -> None:
+    contents = contents_of(policy, people=300, contributions=3, arms=["a", 7, "c"])
+    found = checked(contents, policy=kind_of(policy))
+    assert (found.verdict, found.reasons) == ("holds", ())
+    assert found.promised is not None
+    assert found.promised.unit == "up to 3 rewards of one person"
+
+
+def test_ledgers_at_every_moment_hold() -> None:
+    policy = dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=60)
+    bandit = dpb.Bandit(policy, arms=[4, "b"], horizon=50, noise=SecureNoise(grid_bits=5))
+    assert check_ledger(bandit.ledger.to_jsonl()).holds  # before anything was released
+    while not bandit.exhausted:
+        bandit.update(bandit.select(), 0.5)
+        found = check_ledger(bandit.ledger.to_jsonl(), head=bandit.ledger.head)
+        assert found.holds
+        assert found.spent is not None
+        assert found.spent.epsilon == pytest.approx(bandit.spent().epsilon, rel=1e-12)
+    assert found.rows > 5
+    assert [arm.arm for arm in found.arms] == [4, "b"]
+    assert sum(arm.rewards for arm in found.arms) <= 50
+
+
+def test_a_long_ledger_is_not_accused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many releases the rows are composed by a quick bound, which is above what tight accounting calibrated."""
+    monkeypatch.setattr("dpbandits.live.checking.releases._MOST_COMPOSED", 5)
+    bandit = dpb.Bandit(
+        dpb.DPUCBInt(epsilon=2.0, delta=1e-3, series="constant", horizon=200), arms=2, accept_delta=True
+    )
+    while not bandit.exhausted:
+        bandit.update(bandit.select(), 0.0 if bandit.select() else 1.0)
+    found = check_ledger(bandit.ledger.to_jsonl())
+    assert found.holds
+    assert found.spent is not None
+    losses = [row.content["epsilon"] for row in bandit.ledger if row.number and row.content["arm"] == 0]
+    assert min(sum(losses), zcdp_epsilon(sum(loss**2 for loss in losses) / 2, 1e-3)) > bandit.guarantee.epsilon
+    assert found.spent.epsilon <= bandit.guarantee.epsilon
+
+
+TRUE = contents_of(dpb.DPIMED(epsilon=1.0))
+INTERVAL = contents_of(dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=400))
+
+
+@pytest.mark.parametrize("contents", [TRUE, INTERVAL], ids=["phases", "intervals"])
+class TestAttacks:
+    def test_less_noise(self, contents: list[Content]) -> None:
+        forged = copied(contents)
+        for row in forged[1:]:
+            row["scale"] = 1.0
+        found = checked(forged)
+        assert found.verdict == "does not hold"
+        assert "Row 1 has epsilon=" in found.reasons[0]
+        assert any("its release in the schedule has" in reason for reason in found.reasons)
+        for row in forged[1:]:  # and owning up to it
+            row["epsilon"] = 4096.0
+        found = checked(forged)
+        assert found.verdict == "does not hold"
+        assert found.reasons[-1].startswith("The releases cost epsilon = ")
+        assert found.spent is not None
+        assert found.spent.epsilon >= 4096.0
+
+    def test_every_block_twice(self, contents: list[Content]) -> None:
+        found = checked([contents[0]] + [row for row in contents[1:] for _ in range(2)])
+        assert found.verdict == "does not hold"
+        assert found.reasons[0] == f"Row 2 is release 1 of arm {contents[1]['arm']}, where release 2 comes next."
+        once = checked(contents)
+        assert found.spent is not None
+        assert once.spent is not None
+        assert found.spent.epsilon == pytest.approx(2 * once.spent.epsilon)
+
+    def test_every_block_twice_with_new_numbers(self, contents: list[Content]) -> None:
+        forged, seen = [contents[0]], [0, 0]
+        for row in copied([row for row in contents[1:] for _ in range(2)]):
+            seen[row["arm"]] += 1
+            forged.append({**row, "release": seen[row["arm"]]})
+        assert checked(forged).verdict == "does not hold"
+
+    def test_the_end_needs_the_head(self, contents: list[Content]) -> None:
+        head = checked(contents).head
+        for other in (contents[:-1], contents[:1]):
+            assert checked(other).holds
+            assert str(checked(other)).startswith("The end of the ledger was not checked")
+            assert checked(other, head=head).verdict == "does not hold"
+        longer = [*contents, {**contents[-1], "release": contents[-1]["release"] + 1}]
+        assert checked(longer).verdict == "does not hold"
+        assert checked(contents, head=head).holds
+        assert head is not None
+        assert checked(contents, head=head[1]).holds
+        assert checked(contents, head="0" * 64).verdict == "does not hold"
+        assert "not checked" not in str(checked(contents, head=head)).splitlines()[0]
+
+    def test_a_smaller_promise(self, contents: list[Content]) -> None:
+        for column in ("guarantee", "reward_guarantee"):
+            forged = copied(contents)
+            forged[0][column]["epsilon"] *= 0.5
+            assert "but its schedule costs up to epsilon" in checked(forged).reasons[0]
+        forged = copied(contents)
+        forged[0]["policy"]["epsilon"] *= 0.5
+        assert "more than its policy allows: epsilon" in checked(forged).reasons[0]
+
+    def test_another_promise_for_the_same_rows(self, contents: list[Content]) -> None:
+        forged = copied(contents)
+        for part in ("policy", "live_policy", "guarantee", "reward_guarantee"):
+            forged[0][part]["epsilon"] *= 0.5
+        assert checked(forged).verdict == "does not hold"
+
+    def test_rows_and_columns(self, contents: list[Content]) -> None:
+        row = contents[3]
+        for change, reason in (
+            ({"arm": 2}, "Row 3 has arm=2, and there are 2, from 0 on."),
+            ({"arm": True}, "Row 3 has arm=True, which is no whole number."),
+            ({"mechanism": "laplace"}, "Row 3 has mechanism='laplace', not 'discrete laplace'."),
+            ({"sensitivity": 1}, "Row 3 has sensitivity=1, and one reward can move the sum by 4096."),
+            ({"scale": -1.0}, "Row 3 has scale=-1.0, which is no noise."),
+            ({"scale": 4096}, "Row 3 has scale=4096, which is no number with a decimal point."),
+            ({"epsilon": row["epsilon"] / 2}, f"Row 3 has epsilon={row['epsilon'] / 2}, and its noise costs"),
+            ({"count": row["count"] + 1}, f"Row 3 has count={row['count'] + 1}, and its sum is one of"),
+            ({"value": 0.1}, "Row 3 has value=0.1, which is not on the grid."),
+            ({"value": 1e300}, "Row 3 has value=1e+300, which is not on the grid."),
+            ({"first": 0}, "Row 3 has first=0 and last="),
+            ({"last": row["first"] - 1}, "Row 3 has first="),
+            ({"release": 10**400}, "Row 3 is release 1000"),
+            ({"note": 1}, "Row 3 has other columns than a release: 'note' is missing or not known."),
+        ):
+            forged = copied(contents)
+            forged[3] |= change
+            assert checked(forged).reasons[0].startswith(reason)
+        forged = copied(contents)
+        del forged[3]["count"]
+        assert "'count' is missing" in checked(forged).reasons[0]
+
+    def test_a_wrong_row_0(self, contents: list[Content]) -> None:
+        for column, value in (
+            ("arms", 2),
+            ("arms", ["a", "a"]),
+            ("arms", ["a", 1.0]),
+            ("horizon", 0),
+            ("horizon", 10**9),
+            ("horizon", "long"),
+            ("contributions", 0),
+            ("contributions", 2),
+            ("contributions", True),
+            ("grid_bits", 11),
+            ("grid_bits", 99),
+            ("reward_bounds", [0.0]),
+            ("reward_bounds", 5),
+            ("reward_bounds", [1.0, 0.0]),
+            ("out_of_bounds", "ignore"),
+            ("default_reward", 2.0),
+            ("accept_delta", 1),
+            ("policy", "dp-imed"),
+            ("policy", {"name": "ucb"}),
+            ("policy", {"name": "dp-imed", "epsilon": "1"}),
+            ("live_policy", None),
+            ("live_policy", {"epsilon": 1.0}),
+            ("guarantee", {}),
+            ("guarantee", None),
+            ("guarantee", {**contents[0]["guarantee"], "certified": False}),
+            ("guarantee", {**contents[0]["guarantee"], "unit": "one user"}),
+            ("guarantee", {**contents[0]["guarantee"], "horizon": 7}),
+            ("guarantee", {**contents[0]["guarantee"], "delta": -1.0}),
+            ("note", 1),
+        ):
+            found = checked([{**contents[0], column: value}, *contents[1:]])
+            assert found.verdict == "does not hold", column
+            assert found.reasons[0].startswith(("Row ", "The schedule of row 0 ", "The policy ")), found.reasons
+            assert len(found.reasons[0]) < 500
+        for column in contents[0]:
+            if column not in ("format", "policy"):
+                without = {key: value for key, value in contents[0].items() if key != column}
+                assert checked([without, *contents[1:]]).reasons == (f"Row 0 has no column {column!r}.",)
+
+
+def test_what_cannot_be_told() -> None:
+    assert check_ledger("").reasons == ("The text is empty: a ledger has at least one row.",)
+    ledger = dpb.Ledger()
+    Hybrid(epsilon=1.0, noise=RecordingNoise(SecureNoise(), ledger)).insert(1.0)
+    assert "Row 0 is no configuration of a Bandit" in check_ledger(ledger.to_jsonl()).reasons[0]
+    own = contents_of(ExploreThenCommit(epsilon=0.5, plays=20))
+    assert "'explore-then-commit' is none of ours: pass its class" in checked(own).reasons[0]
+    assert "format=2, and this version reads 1" in checked([{**TRUE[0], "format": 2}]).reasons[0]
+    assert "format=True" in checked([{**TRUE[0], "format": True}]).reasons[0]
+    for found in (check_ledger(""), check_ledger(ledger.to_jsonl()), checked(own)):
+        assert found.verdict == "cannot be told"
+        assert found.sentence.startswith("Cannot be told: ")
+
+
+def test_a_broken_chain_does_not_hold() -> None:
+    text = chained(TRUE).replace('"arm":1', '"arm":0', 1)
+    found = check_ledger(text)
+    assert found.verdict == "does not hold"
+    assert "was changed: its hash does not fit" in found.reasons[0]
+    assert check_ledger("nonsense").verdict == "does not hold"
+
+
+def test_claims() -> None:
+    interval = contents_of(dpb.DPUCBInt(epsilon=2.0, delta=1e-6, horizon=400))
+    for contents, claim, holds in (
+        (TRUE, Budget(1.0), True),
+        (TRUE, Budget(math.nextafter(1.0, 0) - 1e-9), False),
+        (TRUE, Budget(1.0, 1e-6), True),
+        (INTERVAL, Budget(2.0), True),
+        (INTERVAL, Budget(1.9), False),
+        (INTERVAL, Budget(1.9, 1e-2), True),  # at another delta the same schedule costs less
+        (interval, Budget(2.0, 1e-6), True),
+        (interval, Budget(2.0, 1e-7), False),
+        (interval, Budget(3.0, 1e-7), True),
+        (interval, Budget(2.0, 1e-5), True),
+        (interval, Budget(2.0), False),
+        (interval, Budget(100.0), True),
+        (contents_of(dpb.DPIMED(epsilon=1.0), people=300, contributions=3), Budget(1.0), True),
+        (contents_of(dpb.DPIMED(epsilon=1.0), people=300, contributions=3), Budget(0.5), False),
+        (contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6)), Budget(50.0), False),  # no pure bound for ever
+    ):
+        assert checked(contents, claim=claim).holds is holds, (contents[0]["policy"], claim)
+
+
+def test_users_policies_are_added_up() -> None:
+    """What a policy says of itself is not believed where its blocks say more."""
+
+    class Boastful(Phases):
+        def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+            return dpb.Guarantee(self.epsilon / 2, horizon=horizon, theorem="hope", certified=True)
+
+    contents = contents_of(Boastful(epsilon=0.7))
+    found = checked(contents, policy=Boastful)
+    assert found.verdict == "does not hold"
+    assert "promises epsilon = 0.35 in one reward, but its schedule costs up to epsilon = 0.7" in found.reasons[0]
+
+    class Failing(Phases):
+        def blocks(self, horizon: int) -> Any:
+            raise OSError("no blocks")
+
+    assert "cannot be made: no blocks" in checked(contents, policy=Failing).reasons[0]
+
+
+def test_odd_arguments() -> None:
+    text = chained(TRUE)
+    for named, message in (
+        ({"claim": 1}, "Expected claim=1 to be a Budget"),
+        ({"head": 5}, "Expected head=5 to be the number and the hash of a row"),
+        ({"head": "abc"}, "Expected head='abc' to be"),
+        ({"head": (1, 2)}, r"Expected head=\(1, 2\) to be"),
+        ({"policy": dpb.DPIMED(epsilon=1.0)}, "Expected policy=DPIMED.* to be the class of a policy"),
+        ({"policy": ExploreThenCommit}, "Expected policy=ExploreThenCommit to be the one of the ledger, 'dp-imed'"),
+        ({"policy": int}, "Expected policy=<class 'int'> to be the class"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            check_ledger(text, **named)  # type: ignore[arg-type]
+    assert check_ledger(None).verdict == "does not hold"  # type: ignore[arg-type]
+
+
+def test_json_and_words() -> None:
+    found = checked(TRUE, claim=Budget(2.0))
+    plain = found.to_dict()
+    assert plain["verdict"] == "holds"
+    assert plain["whole"]["epsilon"] == 1.0
+    assert plain["claim"] == {"epsilon": 2.0, "delta": 0.0}
+    assert plain["head"]["number"] == len(TRUE) - 1
+    text = str(found)
+    assert f"Holds: {len(TRUE) - 1} releases of dp-imed, as row 0 lays down." in text
+    assert "within the epsilon = 1 that row 0 promises and the epsilon = 2 of the claim." in text
+    assert "That the noise was really drawn so" in text
+
+
+def test_assignments_that_leave_no_room() -> None:
+    assert fit_together([])
+    assert fit_together([Stretch(5, 5, 1)])
+    assert fit_together([Stretch(1, 10, 5), Stretch(2, 9, 5)])
+    assert not fit_together([Stretch(1, 10, 5), Stretch(2, 9, 6)])
+    assert not fit_together([Stretch(1, 10, 5), Stretch(10, 12, 2)])  # one assignment in two blocks
+    assert not fit_together([Stretch(1, 4, 3), Stretch(2, 5, 2), Stretch(3, 6, 2)])
+    forged = copied(TRUE)
+    one, other = (next(row for row in forged[1:] if (row["arm"], row["release"]) == (arm, 1)) for arm in (0, 1))
+    other["first"] = other["last"] = one["first"]
+    assert "leave no room for so many different ones" in checked(forged).reasons[0]
+
+
+def test_places_against_trying_everything() -> None:
+    """The quick way agrees with a search over all ways to hand out twelve numbers."""
+    dice = random.Random(4)  # noqa: S311
+
+    def possible(stretches: list[Stretch]) -> bool:
+        ends = [end for stretch in stretches for end in {stretch.first, stretch.last}]
+        if len(set(ends)) < len(ends):
+            return False
+        free = [number for number in range(1, 13) if number not in ends]
+        needs = [stretch.holds - len({stretch.first, stretch.last}) for stretch in stretches]
+
+        def place(position: int, needs: list[int]) -> bool:
+            if position == len(free):
+                return not any(needs)
+            if place(position + 1, needs):
+                return True
+            return any(
+                need > 0
+                and stretch.first < free[position] < stretch.last
+                and place(position + 1, [*needs[:index], need - 1, *needs[index + 1 :]])
+                for index, (need, stretch) in enumerate(zip(needs, stretches, strict=True))
+            )
+
+        return place(0, needs)
+
+    answers = []
+    for _ in range(300):
+        stretches = []
+        for _ in range(dice.randint(1, 3)):
+            first = dice.randint(1, 11)
+            last = dice.randint(first + 1, 12)
+            stretches.append(Stretch(first, last, dice.randint(2, last - first + 1)))
+        answers.append(fit_together(stretches))
+        assert answers[-1] == possible(stretches)
+    assert 50 < sum(answers) < 250
