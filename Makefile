@@ -42,6 +42,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/noise_aware.py

@@ -1,15 +1,12 @@
-"""Ledgers in tests and benchmarks: how they come about, and how they are tampered with."""
+"""Ledgers in tests: what is in them after some people have answered."""
 
-import json
 import random
-from collections.abc import Iterable
 from typing import Any
 
 import dpbandits as dpb
 from dpbandits.policies import Policy
 from serving import WAYS, SharedNoise
-
-Content = dict[str, Any]
+from tampering import Content
 
 
 def contents_of(
@@ -24,17 +21,3 @@ def contents_of(
         for person in range(people):
             bandit.close(bandit.assign(unit=person % (people // 3)), dice.random())
     return [row.content for row in bandit.ledger]
-
-
-def chained(contents: Iterable[Content]) -> str:
-    """Return the export of a ledger with these rows, whatever they say, all hashes fitting."""
-    ledger = dpb.Ledger()
-    for content in contents:
-        ledger.append(content)
-    return ledger.to_jsonl()
-
-
-def copied(contents: list[Content]) -> list[Content]:
-    """Return a copy that can be changed."""
-    fresh: list[Content] = json.loads(json.dumps(contents))
-    return fresh

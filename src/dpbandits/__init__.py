@@ -8,7 +8,7 @@ from dpbandits._kernel import kernel
 from dpbandits.auditing import audit, exact_audit
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError
-from dpbandits.live import Bandit
+from dpbandits.live import Bandit, check_ledger
 from dpbandits.policies import (
     DPIMED,
     DPKLUCB,
@@ -70,6 +70,7 @@ __all__ = [
     "ThompsonSampling",
     "audit",
     "auditing",
+    "check_ledger",
     "environments",
     "exact_audit",
     "kernel",

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, LedgerError
-from dpbandits.live.checking.promise import Promise, exceeds, read_promise
+from dpbandits.live.checking.cost import exceeds
+from dpbandits.live.checking.promise import Promise, read_promise
 from dpbandits.live.checking.releases import Releases
 from dpbandits.live.checking.verdict import (
     CANNOT_BE_TOLD,
@@ -19,15 +20,17 @@ from dpbandits.policies import Policy
 from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee
 from dpbandits.privacy.ledger import Head
 
-_CHECKED_CHAIN = "The chain: every row has its hash, and holds that of the row before."
-_CHECKED_HEAD = "The end: the last row is the one of the given head."
-_CHECKED = (
-    "Row 0: its settings are those of a Bandit, its policy runs as it says, and its schedule costs no more than row 0 "
-    "promises, by our own accounting.",
-    "Every release: it is the next one of its arm, with the count and noise of the schedule, and its epsilon is that "
-    "of its noise.",
-    "All releases together: what they cost is within the promise, no more rewards entered than the horizon allows, and "
-    "none can be in two blocks.",
+_CHAIN = "The chain: that every row has its hash and holds that of the row before."
+_END = "The end: that the last row is the one of the given head."
+_ROW_0 = (
+    "Row 0: that its settings are those of a Bandit, that its policy runs as it says, and that its schedule costs no "
+    "more than it promises, by our own accounting."
+)
+_ROWS = (
+    "Every release: that it is the next one of its arm, with the count and the noise of the schedule, and that its "
+    "epsilon is what this noise costs.",
+    "All releases together: that they cost no more than row 0 promises, that no more rewards entered than may, and "
+    "that none can be in two blocks.",
 )
 _UNCHECKED = (
     "That the noise was really drawn so, from a good source, and once.",
@@ -73,7 +76,7 @@ def check_ledger(
             raise LedgerError(f"The ledger ends at row {ledger.head[0]} with hash {ledger.head[1]}, not {head[:64]}.")
     except LedgerError as problem:
         return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),))
-    checked = (_CHECKED_CHAIN, *([] if head is None else [_CHECKED_HEAD]))
+    checked = (_CHAIN, *([] if head is None else [_END]))
     found = replace(found, checked=checked, rows=len(ledger), head=ledger.head)
     try:
         promise = read_promise(ledger[0].content, policy)
@@ -82,14 +85,14 @@ def check_ledger(
     except Unknown as problem:
         return replace(found, reasons=(str(problem),))
     except Wrong as problem:
-        return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),))
+        return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),), checked=(*checked, _ROW_0))
     spent = releases.spent()
-    reasons = [*releases.reasons, *_cost_problems(promise, spent, claim)]
+    reasons = [*_cost_problems(promise, spent, claim), *releases.reasons]
     return replace(
         found,
         verdict=DOES_NOT_HOLD if reasons else HOLDS,
         reasons=tuple(reasons),
-        checked=(*checked, *_CHECKED),
+        checked=(*checked, _ROW_0, *_ROWS),
         unchecked=(*found.unchecked, *([_UNCHECKED_COST] if promise.cost_is_told else [])),
         policy=promise.configuration.policy.name,
         promised=promise.terms.person,
@@ -102,7 +105,8 @@ def check_ledger(
 def _cost_problems(promise: Promise, spent: Guarantee | None, claim: Budget | None) -> list[str]:
     problems = []
     promised = promise.terms.one_reward
-    if spent is None or exceeds(spent, promised):
+    # Pure costs are added up exactly, from the scales of the rows: the same on every machine.
+    if spent is None or exceeds(spent, promised, promise.same if spent.delta else 0.0):
         cost = "more than can be bounded" if spent is None else stated(spent)
         problems.append(f"The releases cost {cost} in one reward, and row 0 promises {stated(promised)}.")
     if claim is not None and not promise.allows(claim):

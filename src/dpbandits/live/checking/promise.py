@@ -4,14 +4,14 @@ What follows from the settings by arithmetic is recomputed. What was calibrated 
 machine or version would find other numbers. It is taken as it stands, and its cost is recomputed and compared.
 """
 
-from dataclasses import dataclass, fields, replace
-from itertools import takewhile
+from dataclasses import dataclass
 from typing import Any
 
 from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
+from dpbandits.live.checking.cost import block_of, exceeds, is_ours, whole_cost, whole_cost_at
 from dpbandits.live.checking.verdict import Unknown, Wrong, stated
 from dpbandits.live.configuration import (
     FORMAT,
@@ -25,16 +25,15 @@ from dpbandits.live.configuration import (
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.policies import POLICIES, Block, Policy
-from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, group_guarantee, per_reward_budget
+from dpbandits.policies import POLICIES, Block, DPUCBInt, Policy
+from dpbandits.privacy import Budget, Guarantee, group_guarantee, per_reward_budget
 from dpbandits.privacy.budget import ONE_REWARD
 from dpbandits.privacy.ledger import canonical_json
-from dpbandits.privacy.rounding import MARGIN, ratio_up
+from dpbandits.privacy.rounding import MARGIN
 
 TERMS = ("live_policy", "reward_guarantee", "guarantee")
 # Machines round powers and Fourier transforms differently, and a figure that was stored is compared with one from here.
-_SAME_PURE, _SAME = MARGIN, 1e-6
-_MOST_COMPOSED = 1000  # releases of a user's policy that are composed one by one, which takes a second or two
+_SAME_POWERS, _SAME_TRANSFORMS = MARGIN, 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,24 +56,32 @@ class Promise:
         return second is not None and second.first == 1
 
     @property
+    def same(self) -> float:
+        """How much two machines may differ about the cost, relatively: one release of every reward is exact."""
+        if self.reward_cost.delta:
+            return _SAME_TRANSFORMS
+        return _SAME_POWERS if self.is_cumulative else 0.0
+
+    @property
     def grid(self) -> int:
         """By how many steps of the grid one reward moves a sum at most."""
         return int(2**self.source.grid_bits)
 
     def block(self, number: int) -> Block | None:
         """Return block number 0, 1, ... of an arm; None after the end of the schedule."""
-        return _block(self.schedule, number)
+        return block_of(self.schedule, number)
 
     def allows(self, claim: Budget) -> bool:
         """Tell whether the whole schedule is within a claim, at the delta of the claim if need be."""
-        if not exceeds(self.person_cost, claim):
+        if not exceeds(self.terms.person, claim):
             return True
         budget = per_reward_budget(claim, self.configuration.contributions)
         try:
-            cost = _cost_at(self, budget.delta)
+            horizon = self.configuration.horizon
+            cost = whole_cost_at(self.terms.policy, horizon, self.schedule, self.grid, budget.delta)
         except InvalidInput:  # no bound is known at that delta
             return False
-        return not exceeds(cost, budget)
+        return cost is not None and not exceeds(cost, budget)
 
 
 def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
@@ -87,10 +94,10 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
     limit = entering_limit(configuration.horizon, source)
     schedule = schedule_of(live, limit, source)
     arms = len(configuration.arms)
-    first = _block(schedule, 0)
+    first = block_of(schedule, 0)
     if first is None or arms * first.last > limit:
         raise Wrong(f"Row 0 has a horizon of {limit:,}, in which {arms} arms cannot all have their first release.")
-    cost, is_told = _cost(configuration, terms, schedule)
+    cost, is_told = whole_cost(live, configuration.horizon, schedule, 2**configuration.grid_bits)
     try:
         person = group_guarantee(cost, configuration.contributions)
     except InvalidInput as problem:
@@ -98,12 +105,6 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
     promise = Promise(configuration, terms, source, limit, schedule, cost, is_told, person)
     _check_guarantees(promise)
     return promise
-
-
-def exceeds(cost: Guarantee, allowed: Budget | Guarantee) -> bool:
-    """Tell whether a cost is above what is allowed, by more than machines differ."""
-    same = _SAME if cost.delta else _SAME_PURE
-    return cost.epsilon > allowed.epsilon * (1 + same) or cost.delta > allowed.delta * (1 + _SAME_PURE)
 
 
 # ---- what was asked for
@@ -154,7 +155,9 @@ def _policy(settings: object, kind: type[Policy] | None) -> Policy:
     if kind is not None and name != kind.name:
         raise InvalidInput(f"Expected policy={kind.__name__} to be the one of the ledger, {shown(name)}.")
     if kind is None and name not in POLICIES:
-        raise Unknown(f"The policy {shown(name)} is none of ours: pass its class along.")
+        raise Unknown(
+            f"The policy {shown(name)} is none of ours: its class is needed (policy=..., or --policy mine.py:Name)."
+        )
     return _made(kind or POLICIES[name], {key: value for key, value in settings.items() if key != "name"}, "policy")
 
 
@@ -162,12 +165,14 @@ def _live_policy(settings: object, configuration: Configuration) -> Policy:
     if not isinstance(settings, dict):
         raise Wrong(f"Row 0 has live_policy={shown(settings)}, which is no mapping of settings.")
     live = _made(type(configuration.policy), settings, "live_policy")
-    if _is_ours(live):  # a user's policy may change what it likes: what that costs is recomputed
+    if is_ours(live):  # a user's policy may change what it likes: what that costs is recomputed
         for setting, given in settings_of(configuration.policy).items():
             if given is not None and setting not in ("epsilon", "delta") and not _same(settings[setting], given):
                 raise Wrong(
                     f"Row 0 has {setting}={shown(settings[setting])} in live_policy and {shown(given)} in policy."
                 )
+        if not _is_written_down(live, configuration.grid_bits):
+            raise Wrong("Row 0 has a live_policy that leaves open what was calibrated when the bandit began.")
     noise_grid = getattr(live, "grid_bits", configuration.grid_bits)
     if noise_grid != configuration.grid_bits:
         raise Wrong(f"Row 0 has a live_policy for grid_bits={noise_grid}, not {configuration.grid_bits}.")
@@ -185,8 +190,11 @@ def _made(kind: type[Policy], settings: dict[str, Any], column: str) -> Policy:
     return policy
 
 
-def _is_ours(policy: Policy) -> bool:
-    return POLICIES.get(policy.name) is type(policy)
+def _is_written_down(live: Policy, grid_bits: int) -> bool:
+    """Tell whether nothing of one of our policies is left to be found when it runs."""
+    if isinstance(live, DPUCBInt):
+        return live.density is not None
+    return live.live(1, grid_bits) == live
 
 
 def _listed(value: object) -> list[Any]:
@@ -198,55 +206,6 @@ def _listed(value: object) -> list[Any]:
 def _same(a: object, b: object) -> bool:
     """Tell whether two values are the same JSON: 1, 1.0 and true are three."""
     return canonical_json({"": a}) == canonical_json({"": b})
-
-
-# ---- what it costs
-
-
-def _block(schedule: Schedule, number: int) -> Block | None:
-    try:
-        return schedule.block(number)
-    except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
-        raise Wrong(f"The schedule of row 0 cannot be made: {str(problem)[:200]}") from None
-
-
-def _cost(configuration: Configuration, terms: Terms, schedule: Schedule) -> tuple[Guarantee, bool]:
-    """Return what the whole schedule costs one reward, and whether we have only the policy's word for it."""
-    try:
-        told = terms.policy.guarantee(configuration.horizon)
-    except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
-        raise Wrong(f"The schedule of row 0 has no guarantee: {str(problem)[:200]}") from None
-    if told is None or not told.certified:
-        raise Wrong(f"The policy {terms.policy.name} has no proved guarantee.")
-    if _is_ours(terms.policy):
-        return told, False
-    added_up = _added_up(schedule, told.delta, 2**configuration.grid_bits)
-    if added_up is None:
-        return told, True
-    return replace(added_up, horizon=told.horizon), False
-
-
-def _added_up(schedule: Schedule, delta: float, grid: int) -> Guarantee | None:
-    """Return what the blocks cost by our accountant; None if they are too many."""
-    numbers = range(_MOST_COMPOSED + 1)
-    blocks = [block for block in takewhile(bool, (_block(schedule, number) for number in numbers)) if block]
-    if len(blocks) > _MOST_COMPOSED:
-        return None
-    if len(blocks) > 1 and blocks[1].first > 1:
-        epsilon = max(ratio_up(1, block.scale) for block in blocks)
-        return Guarantee(epsilon, theorem="one release of every reward", certified=True)
-    return compose([DiscreteLaplaceEvent(block.scale * grid, grid) for block in blocks], delta)
-
-
-def _cost_at(promise: Promise, delta: float) -> Guarantee:
-    """Return what the whole schedule costs one reward at another delta."""
-    policy, horizon = promise.terms.policy, promise.configuration.horizon
-    if _is_ours(policy) and "delta" in {field.name for field in fields(policy)}:  # type: ignore[arg-type]
-        # With its density written down, the schedule does not depend on delta.
-        cost = replace(policy, delta=delta).guarantee(horizon)  # type: ignore[type-var]
-        assert cost is not None
-        return cost
-    return _added_up(promise.schedule, delta, promise.grid) or promise.reward_cost
 
 
 # ---- what was promised
@@ -277,13 +236,13 @@ def _check_guarantees(promise: Promise) -> None:
                 f"Row 0 has a {column} in {shown(stored.unit)} with horizon={stored.horizon}, "
                 f"where its schedule has one in {cost.unit!r} with horizon={cost.horizon}."
             )
-        if exceeds(cost, stored):
+        if exceeds(cost, stored, promise.same):
             raise Wrong(
                 f"Row 0 promises {stated(stored)} in {stored.unit}, but its schedule costs up to {stated(cost)}."
             )
     assert terms.one_reward.unit == ONE_REWARD
     assert people == 1 or terms.person.unit != ONE_REWARD
-    if _is_ours(terms.policy):
+    if is_ours(terms.policy):
         allowed = Budget(configuration.policy.epsilon, getattr(configuration.policy, "delta", 0.0))  # type: ignore[attr-defined]
         if exceeds(terms.person, allowed):
             raise Wrong(

@@ -1,0 +1,66 @@
+"""What a schedule costs one reward, recomputed: by our policies' own accounting, and by the blocks of others."""
+
+from dataclasses import fields, replace
+from itertools import takewhile
+
+from dpbandits.live.blocks import Schedule
+from dpbandits.live.checking.verdict import Wrong
+from dpbandits.policies import POLICIES, Block, Policy
+from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose
+from dpbandits.privacy.rounding import MARGIN, ratio_up
+
+_MOST_COMPOSED = 1000  # releases of a user's policy that are composed one by one, which takes a second or two
+
+
+def is_ours(policy: Policy) -> bool:
+    """Tell whether a policy is one of the library, whose accounting is proved and tested."""
+    return POLICIES.get(policy.name) is type(policy)
+
+
+def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> bool:
+    """Tell whether a cost is above what is allowed, by more than a relative difference that counts as none."""
+    return cost.epsilon > allowed.epsilon * (1 + same) or cost.delta > allowed.delta * (1 + min(same, MARGIN))
+
+
+def block_of(schedule: Schedule, number: int) -> Block | None:
+    """Return block number 0, 1, ... of an arm; None after the end of the schedule."""
+    try:
+        return schedule.block(number)
+    except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
+        raise Wrong(f"The schedule of row 0 cannot be made: {str(problem)[:200]}") from None
+
+
+def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) -> tuple[Guarantee, bool]:
+    """Return what the whole schedule costs one reward, and whether we have only the policy's word for it."""
+    try:
+        told = policy.guarantee(horizon)
+    except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
+        raise Wrong(f"The schedule of row 0 has no guarantee: {str(problem)[:200]}") from None
+    if told is None or not told.certified:
+        raise Wrong(f"The policy {policy.name} has no proved guarantee.")
+    if is_ours(policy):
+        return told, False
+    added_up = _added_up(schedule, told.delta, grid)
+    if added_up is None:
+        return told, True
+    return replace(added_up, horizon=told.horizon), False
+
+
+def whole_cost_at(policy: Policy, horizon: float, schedule: Schedule, grid: int, delta: float) -> Guarantee | None:
+    """Return what the whole schedule costs one reward at another delta than the policy's; None if that is not known."""
+    if is_ours(policy) and "delta" in {field.name for field in fields(policy)}:  # type: ignore[arg-type]
+        # With its density written down, the schedule does not depend on delta.
+        return replace(policy, delta=delta).guarantee(horizon)  # type: ignore[type-var]
+    return _added_up(schedule, delta, grid)
+
+
+def _added_up(schedule: Schedule, delta: float, grid: int) -> Guarantee | None:
+    """Return what the blocks cost by our accountant; None if they are too many."""
+    numbers = range(_MOST_COMPOSED + 1)
+    blocks = [block for block in takewhile(bool, (block_of(schedule, number) for number in numbers)) if block]
+    if len(blocks) > _MOST_COMPOSED:
+        return None
+    if len(blocks) > 1 and blocks[1].first > 1:
+        epsilon = max(ratio_up(1, block.scale) for block in blocks)
+        return Guarantee(epsilon, theorem="one release of every reward", certified=True)
+    return compose([DiscreteLaplaceEvent(block.scale * grid, grid) for block in blocks], delta)

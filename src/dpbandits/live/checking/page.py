@@ -1,0 +1,76 @@
+"""The page of a checked ledger: one file that needs nothing else."""
+
+from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Paragraph, Table, to_html
+from dpbandits.live.checking.verdict import (
+    CANNOT_BE_TOLD,
+    DOES_NOT_HOLD,
+    END_UNCHECKED,
+    HOLDS,
+    LedgerCheck,
+    stated,
+)
+from dpbandits.privacy import Budget, Guarantee
+
+_COLOURS = {HOLDS: "holds", DOES_NOT_HOLD: "fails", CANNOT_BE_TOLD: "undecided"}
+_MOST = 50  # reasons and arms on the page
+
+
+def to_page(found: LedgerCheck, file: str, command: str | None = None) -> str:
+    """Return the page of what was found in a file. `command` repeats it."""
+    title = f"Ledger {file}"
+    blocks: list[Block] = [Heading(title, 1)]
+    if not found.head_checked:
+        blocks.append(Paragraph(END_UNCHECKED))
+    blocks.append(Table(("verdict", "found"), ((Badge(found.verdict, _COLOURS[found.verdict]), found.sentence),)))
+    blocks += [Heading("What it says, and what it costs"), Table(("", ""), _figures(found))]
+    if found.arms:
+        blocks += [Heading("Costs so far by arm"), *_arms(found)]
+    if len(found.reasons) > 1:
+        blocks += [Heading("Reasons"), Bullets(tuple(_split(reason) for reason in found.reasons[:_MOST]))]
+        if len(found.reasons) > _MOST:
+            blocks.append(Paragraph(f"And {len(found.reasons) - _MOST:,} more."))
+    for heading, items in (("Checked", found.checked), ("Cannot be checked", found.unchecked)):
+        blocks += [Heading(heading), Bullets(tuple(map(_split, items)))] if items else []
+    if command is not None:
+        blocks += [Heading("Again"), Bullets((("The same check:", Code(command)),))]
+    return to_html(blocks, title)
+
+
+def _figures(found: LedgerCheck) -> tuple[tuple[Cell, ...], ...]:
+    rows: list[tuple[Cell, ...]] = [
+        ("policy", found.policy or "unknown"),
+        ("claim to check", _cost(found.claim)),
+        ("promise of row 0", _cost(found.promised)),
+        ("whole schedule, recomputed", _cost(found.whole)),
+        ("releases so far, recomputed", _cost(found.spent)),
+        ("rows", f"{found.rows:,}"),
+    ]
+    if found.head is not None:
+        rows.append(("head", Code(f"{found.head[0]}:{found.head[1]}")))
+    return tuple(rows)
+
+
+def _arms(found: LedgerCheck) -> list[Block]:
+    rows = tuple(
+        (str(arm.arm), f"{arm.releases:,}", f"{arm.rewards:,}", f"{arm.epsilon:.6g}") for arm in found.arms[:_MOST]
+    )
+    table: list[Block] = [
+        Table(("arm", "releases", "rewards in them", "epsilon of its worst reward"), rows, numeric=True)
+    ]
+    if len(found.arms) > _MOST:
+        table.append(Paragraph(f"And {len(found.arms) - _MOST:,} more arms."))
+    return table
+
+
+def _cost(cost: Budget | Guarantee | None) -> str:
+    if cost is None:
+        return "none"
+    if isinstance(cost, Budget):
+        return stated(cost)
+    return f"{stated(cost)} in {cost.unit}, by {cost.theorem}"
+
+
+def _split(sentence: str) -> tuple[str, str]:
+    """Return the words before a colon, which stand out, and the rest."""
+    lead, colon, rest = sentence.partition(": ")
+    return (lead + ":", rest) if colon and len(lead) < 30 else ("", sentence)
