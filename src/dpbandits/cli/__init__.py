@@ -1,4 +1,4 @@
-"""The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan` and `audit`."""
+"""The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan`, `audit` and `ledger`."""
 
 import sys
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from dpbandits import __version__
-from dpbandits.cli import audit, compare, plan, reproduce, simulate  # noqa: F401  (they add their commands)
+from dpbandits.cli import audit, compare, ledger, plan, reproduce, simulate  # noqa: F401  (they add their commands)
 from dpbandits.cli.app import app
 from dpbandits.errors import DPBanditsError
 

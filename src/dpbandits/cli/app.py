@@ -3,7 +3,8 @@
 import typer
 
 app = typer.Typer(
-    help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims.",
+    help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims, "
+    "check their ledgers.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -1,0 +1,216 @@
+"""`dpbandits ledger verify` and `dpbandits ledger show`."""
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from textwrap import fill, shorten
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dpbandits._validate import shown
+from dpbandits.cli.app import app
+from dpbandits.cli.files import policy_class
+from dpbandits.cli.words import check_ending, console
+from dpbandits.errors import InvalidInput
+from dpbandits.live import LedgerCheck, check_ledger
+from dpbandits.live.checking.page import to_page
+from dpbandits.live.checking.releases import COLUMNS
+from dpbandits.privacy import Budget, Ledger
+from dpbandits.privacy.ledger import Head
+from dpbandits.simulation.parts import write_file
+
+STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
+ledger_app = typer.Typer(
+    help="Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(ledger_app, name="ledger")
+File = Annotated[Path, typer.Argument(help="The export of a ledger: one row a line.")]
+
+
+@ledger_app.command("verify")
+def verify_command(
+    file: File,
+    claim: Annotated[
+        float | None,
+        typer.Option(help="The epsilon that one person may lose at most. Default: what row 0 promises."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The second part of the claim.")] = 0.0,
+    head: Annotated[str | None, typer.Option(help="The head that was kept elsewhere, as HASH or NUMBER:HASH.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write what was found as a page to this file (.html).")] = None,
+) -> None:
+    """Tell whether a ledger keeps its promise: its chain, its configuration, every release, what they cost together.
+
+    The exit status is 0 if it holds, 1 if it does not, 3 if it cannot be told, 2 for wrong input. Keep the head
+    elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. Examples:
+
+    dpbandits ledger verify trial.jsonl --claim 1 --head 17:6c1f...
+
+    dpbandits ledger verify trial.jsonl --policy mine.py:ExploreThenCommit --report ledger.html
+    """
+    check_ending(report=report, allowed=(".html",))
+    if claim is None and delta:
+        raise InvalidInput(f"Expected delta={delta} together with a claim.")
+    try:
+        found = check_ledger(
+            _text_of(file),
+            claim=None if claim is None else Budget(claim, delta),
+            head=None if head is None else _head(head),
+            policy=None if policy is None else policy_class(policy),
+        )
+    except KeyboardInterrupt:
+        print("Stopped. Nothing was decided.", file=sys.stderr)
+        raise SystemExit(130) from None
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+    else:
+        _say(str(found))
+    if report is not None:
+        words: list[Any] = ["dpbandits", "ledger", "verify", file]
+        for option, value in (("--claim", claim), ("--delta", delta or None), ("--head", head), ("--policy", policy)):
+            words += [] if value is None else [option, value]
+        write_file(report, to_page(found, file.name, shlex.join(map(str, words))).encode("utf-8", "replace"))
+        if not as_json:
+            print(f"Report: {report}")
+    raise typer.Exit(STATUS[found.verdict])
+
+
+@ledger_app.command("show")
+def show_command(file: File) -> None:
+    """Show a ledger as tables: its configuration, its releases, and what they cost so far, arm by arm."""
+    text = _text_of(file)
+    ledger = Ledger.from_jsonl(text)
+    first, rows = ledger[0].content, list(ledger)[1:]
+    screen = Console() if Console().is_terminal else console()
+    if "policy" not in first:
+        table = Table("row", "content", title="A ledger without the configuration of a Bandit")
+        for row in ledger:
+            _add(table, str(row.number), shorten(row.content_json, 1000, placeholder=" ..."))
+        screen.print(table)
+    else:
+        screen.print(_configuration_table(first))
+        screen.print(_releases_table(first, [(row.number, row.content) for row in rows]))
+        found = check_ledger(text)
+        screen.print(_costs_table(found)) if found.arms else _say(f"What it cost is not known. {found.sentence}")
+    print(f"Head: {ledger.head[0]}:{ledger.head[1]}")
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8-sig", errors="replace")
+
+
+def _head(text: str) -> Head | str:
+    number, colon, hashed = text.strip().lower().rpartition(":")
+    is_hash = len(hashed) == 64 and set(hashed) <= set("0123456789abcdef")
+    is_number = number.isascii() and number.isdigit() and len(number) < 20
+    if not is_hash or (colon and not is_number):
+        raise InvalidInput(f"Expected head={shown(text)} as HASH or NUMBER:HASH, with a hash of 64 digits and letters.")
+    return (int(number), hashed) if colon else hashed
+
+
+def _say(text: str) -> None:
+    """Print lines, at the width of a terminal where there is one."""
+    if Console().is_terminal:
+        width = shutil.get_terminal_size().columns
+        text = "\n".join(
+            fill(line, width, subsequent_indent="  " if line.startswith("- ") else "", break_on_hyphens=False)
+            for line in text.splitlines()
+        )
+    print(text)
+
+
+# ---- tables
+
+
+def _configuration_table(first: dict[str, Any]) -> Table:
+    table = Table(title="What was fixed at the start (row 0)", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    arms = first.get("arms")
+    named = ", ".join(map(str, arms[:20])) + (", ..." if len(arms) > 20 else "") if isinstance(arms, list) else arms
+    _add(table, "policy", _settings(first["policy"]))
+    _add(table, "as it runs", _settings(first.get("live_policy")))
+    _add(table, "arms", str(named))
+    _add(table, "horizon", "none" if first.get("horizon") is None else _number(first["horizon"]))
+    _add(table, "rewards", f"{first.get('reward_bounds')}, others: {first.get('out_of_bounds')}")
+    _add(table, "of one person", f"{_number(first.get('contributions'))} at most")
+    _add(table, "grid", f"2^-{_number(first.get('grid_bits'))} of a reward")
+    _add(table, "one reward", _promise(first.get("reward_guarantee")))
+    _add(table, "one person", _promise(first.get("guarantee")))
+    return table
+
+
+def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]]) -> Table:
+    title = f"{len(rows):,} releases; noise and value in rewards" if rows else "No releases yet"
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0))  # without lines it fits into 80 columns
+    for column in ("row", "arm", "release", "rewards", "assigned", "noise", "epsilon", "value"):
+        is_arm = column == "arm"
+        table.add_column(column, justify="left" if is_arm else "right", no_wrap=True, max_width=16 if is_arm else None)
+    grid_bits, arms = first.get("grid_bits"), first.get("arms")
+    for number, content in rows:
+        if content.keys() != COLUMNS.keys():
+            _add(table, str(number), "no release")
+            continue
+        arm, scale = content["arm"], content["scale"]
+        is_named = isinstance(arms, list) and type(arm) is int and 0 <= arm < len(arms)
+        steps = 2**grid_bits if type(grid_bits) is int and 0 <= grid_bits < 64 else 1
+        _add(
+            table,
+            str(number),
+            str(arms[arm]) if is_named and isinstance(arms, list) else _number(arm),
+            _number(content["release"]),
+            _number(content["count"]),
+            f"{_number(content['first'])}-{_number(content['last'])}",
+            _number(scale / steps if type(scale) is float else scale),
+            _number(content["epsilon"]),
+            _number(content["value"]),
+        )
+    return table
+
+
+def _costs_table(found: LedgerCheck) -> Table:
+    table = Table(title="Costs so far, of every arm's worst reward")
+    for column in ("arm", "releases", "rewards in them", "epsilon"):
+        table.add_column(column, justify="left" if column == "arm" else "right", overflow="fold")
+    for arm in found.arms:
+        _add(table, str(arm.arm), f"{arm.releases:,}", f"{arm.rewards:,}", f"{arm.epsilon:.6g}")
+    return table
+
+
+def _settings(settings: object) -> str:
+    if not isinstance(settings, dict):
+        return shown(settings)
+    given = {key: value for key, value in settings.items() if value is not None and key != "name"}
+    words = ", ".join(f"{key}={_number(value)}" for key, value in given.items())
+    return f"{settings['name']}: {words}" if "name" in settings else words
+
+
+def _promise(plain: object) -> str:
+    if not isinstance(plain, dict):
+        return shown(plain)
+    return (
+        f"epsilon = {_number(plain.get('epsilon'))}, delta = {_number(plain.get('delta'))} in {plain.get('unit')}, "
+        f"horizon {_number(plain.get('horizon'))}, by {plain.get('theorem')}"
+    )
+
+
+def _add(table: Table, *cells: object) -> None:
+    """Add a row of whatever a ledger holds: no markup, and nothing that a terminal would obey."""
+    table.add_row(*(escape("".join(c if c.isprintable() else "?" for c in str(cell))) for cell in cells))
+
+
+def _number(value: object) -> str:
+    if type(value) is float:
+        return f"{value:.5g}"
+    return f"{value:,}" if type(value) is int and abs(value) < 10**18 else shown(value).strip("'")
