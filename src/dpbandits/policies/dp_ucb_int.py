@@ -188,7 +188,7 @@ class DPUCBInt(Policy):
 
     @property
     def interval_epsilon(self) -> float:
-        """The internal epsilon: about one release per 1/interval_epsilon plays. Tight accounting may take long."""
+        """The internal epsilon: about one release per 1/interval_epsilon plays. See calibrate_interval for the time."""
         if self.density is not None:
             return self.density
         return _interval_epsilon(

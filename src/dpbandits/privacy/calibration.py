@@ -110,8 +110,8 @@ def calibrate_interval(
     """Return the best internal epsilon of DP-UCB-Int for a budget, by tight accounting up to `horizon`.
 
     Without a horizon the bound for an unlimited one is used; a pure budget (delta = 0) needs a horizon. The time
-    grows with the number of releases: 1 s for a thousand, 3 s for ten thousand, 15 s for fifty thousand, and with a
-    horizon beyond 10^7, which is counted through (benchmarks/results.md); after a second there is a progress bar.
+    grows with the number of releases: some seconds for thousands, 15 s for fifty thousand (benchmarks/results.md), and
+    with the horizon, which is counted through: 10 s for 10^8, minutes for 10^9. A progress bar comes after a second.
     `grid_bits` is that of the live noise source; None means continuous noise.
 
     >>> calibrate_interval(Budget(0.1, math.exp(-10)), v=1.1, series="y", horizon=100_000)
