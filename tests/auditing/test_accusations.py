@@ -9,8 +9,9 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits._kernel import kernel
+from dpbandits.auditing.actions import ActionsView
 from dpbandits.auditing.pairs import Pair
-from dpbandits.auditing.views import ActionsView, Candidate
+from dpbandits.auditing.view import Candidate
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.state import public
 from dpbandits.policies import Policy, Setup, hold, select, update

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.actions import ActionsView, shortened
 from dpbandits.auditing.pairs import Pair, all_pairs, early, first_pairs, varied
+from dpbandits.auditing.releases import ReleasesView
 from dpbandits.auditing.search import search
-from dpbandits.auditing.views import VIEWS, ActionsView, ReleasesView
-from dpbandits.auditing.views import _shortened as shortened
+from dpbandits.auditing.views import VIEWS
 from dpbandits.simulation.trials import Trials
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,24 @@ from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.policies import Policy
 from dpbandits.simulation import script_loop
+from dpbandits.simulation.scores import COLUMNS, NOTE, RATIO, UNSCORED
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Outcomes, Trials
 from dpbandits.simulation.trials_gpu import GPUPlayer, has_gpu
-from dpbandits.simulation.watched import EXPECTED, IMPOSSIBLE, KNOWN, RELEASES, SEEN, ForcedNoise, WatchedNoise
+from dpbandits.simulation.watched import (
+    EXPECTED,
+    IMPOSSIBLE,
+    KNOWN,
+    MARKED,
+    MODE,
+    PLAIN,
+    RELEASES,
+    SEEN,
+    UNKNOWN,
+    WEIGHED,
+    ForcedNoise,
+    WatchedNoise,
+)
 
 POLICIES: list[Policy] = [
     dpb.DPUCB(epsilon=1.0),
@@ -65,17 +80,19 @@ def test_a_hash_that_was_not_played_has_no_sequence() -> None:
 
 
 def scored(policy: Policy, rewards: list[float], others: list[float], runs: int) -> tuple[Any, list[Any]]:
-    """Scores, and the noise that was watched in the same runs in plain Python."""
+    """Log likelihood ratios, and the noise that was watched in the same runs in plain Python."""
     trials = Trials(policy, 2, len(rewards), seed=2)
     script = Script(rewards)
-    scores = trials.scores(script, Script(others), runs, 1)
+    scores = trials.scores(script, script, Script(others), runs, 1)
+    assert scores.shape == (runs, COLUMNS)
+    assert not (scores[:, NOTE].astype(int) & UNSCORED).any()
     source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(script.key, 1, 0)))
     seen = []
     for _ in range(runs):
         watched = WatchedNoise(source, np.zeros(500), np.zeros(SEEN, dtype=np.int64))
         Game(policy, 2, len(rewards), watched).play(lambda t, arm: rewards[t - 1], len(rewards), "blocks")
         seen.append(watched)
-    return scores, seen
+    return scores[:, RATIO], seen
 
 
 def test_the_score_of_one_laplace_release_is_the_log_of_its_densities() -> None:
@@ -108,9 +125,7 @@ def test_scores_of_the_hybrid_are_sums_over_the_nodes_of_a_reward() -> None:
         assert scores.min() == pytest.approx(-most, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "policy", [policy for policy in POLICIES if getattr(policy, "counter", "") != "weighted"], ids=repr
-)
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_scores_are_likelihood_ratios(policy: Policy) -> None:
     """E[e^-score] over runs with the rewards is the mass that the others give to what is possible: at most 1, and 1 for
     every policy that has no leak. Five standard errors."""
@@ -134,11 +149,27 @@ def test_room_for_releases_grows() -> None:
     assert np.abs(scores).max() <= 1 + 1e-9
 
 
+def test_a_run_is_scored_alike_whichever_rewards_it_was_played_with() -> None:
+    """What is a function of the run alone is its own opposite with the rewards exchanged."""
+    policy, one, other = dpb.DPUCB(epsilon=1.0, counter="weighted"), Script([0.0] * 20), Script([1.0] + [0.0] * 19)
+    trials = Trials(policy, 2, 20, seed=2)
+    scores, opposite = trials.scores(one, one, other, 500, 1), trials.scores(one, other, one, 500, 1)
+    assert scores[:, RATIO] == pytest.approx(-opposite[:, RATIO], abs=1e-9)
+    assert (scores[:, NOTE] == opposite[:, NOTE]).all()
+
+
+def forced_noise(values: list[float]) -> ForcedNoise:
+    room = len(values)
+    forced = ForcedNoise(
+        np.array(values), np.zeros(room), np.zeros(room), np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN)
+    )
+    forced.seen[EXPECTED] = room
+    return forced
+
+
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN, RESPONSE])
 def test_forced_noise_repeats_and_weighs(mechanism: int) -> None:
-    values = np.array([1.0])
-    forced = ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
-    forced.seen[EXPECTED] = 1
+    forced = forced_noise([1.0])
     assert release(forced, 0.25, 2.0, mechanism) == 1.0
     keep = 1 / (1 + math.exp(-0.5))
     expected = {
@@ -151,16 +182,61 @@ def test_forced_noise_repeats_and_weighs(mechanism: int) -> None:
     assert (forced.seen[RELEASES], forced.seen[IMPOSSIBLE]) == (2, 1)
 
 
+def weighed(values: list[float], play: Callable[[ForcedNoise], None]) -> ForcedNoise:
+    """The three runs with reserved noise: plain, with marks, weighed."""
+    forced = forced_noise(values)
+    for mode in (PLAIN, MARKED, WEIGHED):
+        forced.seen[:], forced.known[:] = 0, 0.0
+        forced.seen[EXPECTED], forced.seen[MODE] = len(values), mode
+        play(forced)
+    return forced
+
+
 def test_forced_noise_solves_for_a_shared_noise() -> None:
-    forced = ForcedNoise(np.array([3.0, 5.0, 6.0]), np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
-    forced.seen[EXPECTED] = 3
-    shared = reserve(forced, 2.0)
-    assert release(forced, 1.0 + shared, CARRIED) == 3.0  # so the noise was 2
+    def play(noise: ForcedNoise) -> None:
+        shared = reserve(noise, 2.0)
+        assert release(noise, 1.0 + shared, CARRIED) == values[0]
+        release(noise, 3.0 + shared, CARRIED)
+
+    values = [3.0, 5.0]  # so the noise was 2
+    forced = weighed(values, play)
     assert forced.known[0] == pytest.approx(-1 - math.log(2))
-    release(forced, 3.0 + shared, CARRIED)
     assert forced.seen[IMPOSSIBLE] == 0
-    release(forced, 3.0 + shared, CARRIED)  # 6 would need a noise of 3
-    assert forced.seen[IMPOSSIBLE] == 1
+    values = [3.0, 6.0]  # 6 would need a noise of 3
+    assert weighed(values, play).seen[IMPOSSIBLE] == 1
+
+
+def test_forced_noise_knows_noises_that_are_kept_by_arm_and_added_up() -> None:
+    def kept(noise: ForcedNoise) -> None:
+        one, two = reserve(noise, 2.0), reserve(noise, 4.0, GAUSSIAN)
+        release(noise, 0.0 + two, CARRIED)  # 4
+        release(noise, 0.0 + one, CARRIED)  # -2
+        release(noise, 1.0 + two, CARRIED)
+        release(noise, 1.0 + one + two, CARRIED)  # not understood: both have left
+
+    forced = weighed([4.0, -2.0, 5.0, 3.0], kept)
+    assert (forced.seen[IMPOSSIBLE], forced.seen[UNKNOWN]) == (0, 1)
+    assert forced.known[0] == pytest.approx(-1 - math.log(2) - 0.5 - math.log(4))
+
+    def added(noise: ForcedNoise) -> None:
+        carried = reserve(noise, 2.0)
+        release(noise, carried, CARRIED)  # 2
+        carried += reserve(noise, 1.0)
+        release(noise, carried, CARRIED)  # 2 and 3
+
+    assert weighed([2.0, 5.0], added).known[0] == pytest.approx(-1 - math.log(2) - 3)
+
+
+def test_who_redraws_until_a_noise_is_large_is_understood_and_comes_to_an_end() -> None:
+    def play(noise: ForcedNoise) -> None:
+        drawn = reserve(noise, 2.0)
+        while abs(drawn) < 6.0:
+            drawn = reserve(noise, 2.0)
+        release(noise, 1.0 + drawn, CARRIED)
+
+    forced = weighed([9.0], play)
+    assert forced.seen[UNKNOWN] == 0
+    assert forced.known[0] == pytest.approx(-4 - math.log(2))
 
 
 # ---- outcomes

@@ -16,7 +16,8 @@ from dpbandits.auditing.bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.search import search
-from dpbandits.auditing.views import VIEWS, Candidate, View
+from dpbandits.auditing.view import Candidate, View
+from dpbandits.auditing.views import VIEWS
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
@@ -52,7 +53,9 @@ class Audit:
     """What an audit found.
 
     `lower_bound` is an epsilon that the policy does not have less than, with the asked confidence. `explored` are the
-    candidates of the search, which prove nothing.
+    candidates of the search, which prove nothing. `unscored` is the share of the runs with a release whose likelihood
+    the releases view does not know; `is_telling` says whether it saw any run that is likelier with one of two
+    neighbouring reward sequences than with the other.
     """
 
     policy: Policy
@@ -69,11 +72,22 @@ class Audit:
     lower_bound: float
     tested: tuple[Tested, ...]
     explored: tuple[Candidate, ...]
+    unscored: float = 0.0
+    is_telling: bool = True
 
     @property
     def refuted(self) -> bool:
         """Whether the claim is false, with the asked confidence."""
         return self.lower_bound > self.claim.epsilon
+
+    @property
+    def unknown(self) -> str | None:
+        """Why nothing can be told, if that is so."""
+        if self.refuted or self.is_telling:
+            return None
+        if self.unscored:
+            return "noise is reserved and used in a way that the score of releases does not understand"
+        return "no run was seen that one reward makes likelier, as if the horizon were too short"
 
     def __str__(self) -> str:
         from dpbandits.auditing.words import sentence
@@ -87,7 +101,7 @@ class Audit:
             **{"confidence": self.confidence, "seed": self.seed, "trials": self.trials, "refuted": self.refuted},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
-            "lower_bound": self.lower_bound,
+            **{"lower_bound": self.lower_bound, "unscored": self.unscored, "unknown": self.unknown},
             "tested": [asdict(tested) for tested in self.tested],
         }
 
@@ -181,6 +195,8 @@ def audit(
         lower_bound=max((event.bound for event in tested), default=0.0),
         tested=tuple(tested),
         explored=tuple(found.explored),
+        unscored=looked_at.seen.unscored_share,
+        is_telling=looked_at.seen.is_telling,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dpbandits.auditing.pairs import Pair, all_pairs, first_pairs, varied
-from dpbandits.auditing.views import Candidate, View
+from dpbandits.auditing.view import Candidate, View
 
 EXHAUSTIVE_STEPS = 8
 _ROUNDS = 6

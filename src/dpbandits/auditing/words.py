@@ -11,10 +11,10 @@ _LONG = 24
 
 def verdict(found: Audit | ExactAudit) -> str:
     """Return the verdict in two or three words."""
-    if isinstance(found, Audit):
-        return "refuted" if found.refuted else "not refuted"
     if found.unknown is not None:
         return "cannot be told"
+    if isinstance(found, Audit):
+        return "refuted" if found.refuted else "not refuted"
     return "exceeds the claim" if found.refuted else "within the claim"
 
 
@@ -33,6 +33,8 @@ def sentence(found: Audit | ExactAudit) -> str:
     sure = f"with {found.confidence * 100:.10g}% confidence"
     if found.refuted:
         return f"Refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}."
+    if found.unknown is not None:
+        return f"Cannot be told: {found.unknown}, and {claimed}."
     if not found.tested:
         return f"Not refuted: the search found no event that is likely enough to be tested, and {claimed}."
     if all(tested.found == tested.other == tested.trials for tested in found.tested):
@@ -40,9 +42,15 @@ def sentence(found: Audit | ExactAudit) -> str:
             f"Not refuted: nothing was seen that differs, and {claimed}. "
             "So it looks, too, when the horizon is too short or the trials are too few."
         )
+    blind = (
+        f" In {found.unscored:.0%} of the runs some releases have noise that is reserved and used in a way that is not "
+        "understood here: they may show more."
+        if found.unscored
+        else ""
+    )
     return (
         f"Not refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}. "
-        "That nothing more was found is no proof."
+        f"That nothing more was found is no proof.{blind}"
     )
 
 

@@ -23,8 +23,19 @@ from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
 from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.loop import clear
+from dpbandits.simulation.scores import write_scores
 from dpbandits.simulation.script_loop import play_script, replay_script
-from dpbandits.simulation.watched import EXPECTED, RELEASES, ForcedNoise, WatchedNoise, score
+from dpbandits.simulation.watched import (
+    EXPECTED,
+    MARKED,
+    MODE,
+    PLAIN,
+    RELEASES,
+    RESERVED,
+    WEIGHED,
+    ForcedNoise,
+    WatchedNoise,
+)
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two runs of a launch have one seed
 
@@ -159,40 +170,56 @@ def _play_run(
 
 
 @cuda.jit(device=True)
+def _force(
+    params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int, mode: int
+) -> None:
+    """`force` of script_loop.py."""
+    wipe(state)
+    wipe(forced.seen)
+    wipe(forced.known)
+    forced.seen[EXPECTED] = releases
+    forced.seen[MODE] = mode
+    _replay(params, state, totals, forced, horizon, path)
+
+
+@cuda.jit(device=True)
 def _score_run(
     state: Any,
     i: int,
     params: Any,
     totals: Any,
-    others: Any,
+    first_totals: Any,
+    second_totals: Any,
     generators: Any,
     seed: Any,
     arms: int,
     horizon: int,
-    values: Any,
+    numbers: Any,
     seen: Any,
     known: Any,
     paths: Any,
     scores: Any,
     answers: Any,
 ) -> None:
+    """One run of `score_trials` of script_loop.py."""
     _seed(generators, i, seed + np.uint64(i) * _STRIDE)
     wipe(state)
     wipe(seen[i])
-    noise = WatchedNoise(CudaNoise(generators, i), values[i], seen[i, 0])
+    values, marks = numbers[i, 0], numbers[i, 1]
+    noise = WatchedNoise(CudaNoise(generators, i), values, seen[i, 0])
     code = _play(params, state, totals, noise, arms, horizon, False, paths[i])
     releases = noise.seen[RELEASES]
     answers[i] = code if code < 0 else releases
-    if code < 0 or releases > len(noise.values):
+    if code < 0 or releases > len(values):
         return
-    own, other = ForcedNoise(values[i], seen[i, 1], known[i, 1]), ForcedNoise(values[i], seen[i, 2], known[i, 2])
-    own.seen[EXPECTED] = other.seen[EXPECTED] = releases
-    wipe(known[i])
-    wipe(state)
-    _replay(params, state, totals, own, horizon, paths[i])
-    wipe(state)
-    _replay(params, state, others, other, horizon, paths[i])
-    scores[i] = score(own, other)
+    first = ForcedNoise(values, marks, numbers[i, 2], seen[i, 1], known[i, 0])
+    second = ForcedNoise(values, marks, numbers[i, 3], seen[i, 2], known[i, 1])
+    for mode in (PLAIN, MARKED, WEIGHED):
+        if mode == PLAIN or first.seen[RESERVED] > 0:
+            _force(params, state, first_totals, first, horizon, paths[i], releases, mode)
+    mode = WEIGHED if first.seen[RESERVED] > 0 else PLAIN
+    _force(params, state, second_totals, second, horizon, paths[i], releases, mode)
+    write_scores(first, second, scores[i])
 
 
 def player(state: Any) -> Any:
@@ -202,7 +229,7 @@ def player(state: Any) -> Any:
 
 def scorer(state: Any) -> Any:
     """Return the kernel that plays and scores. An answer is how many values were released, or what was wrong."""
-    return _per_thread(_score_run, 13, _classes(state))
+    return _per_thread(_score_run, 14, _classes(state))
 
 
 @cache

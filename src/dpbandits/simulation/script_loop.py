@@ -12,7 +12,19 @@ from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.base import hold, select, update
 from dpbandits.simulation.dispatch import compiled_loop
 from dpbandits.simulation.loop import _clear, clear
-from dpbandits.simulation.watched import DIFFERENT, EXPECTED, RELEASES, ForcedNoise, WatchedNoise, score
+from dpbandits.simulation.scores import write_scores
+from dpbandits.simulation.watched import (
+    DIFFERENT,
+    EXPECTED,
+    MARKED,
+    MODE,
+    PLAIN,
+    RELEASES,
+    RESERVED,
+    WEIGHED,
+    ForcedNoise,
+    WatchedNoise,
+)
 
 WRONG_ARM = -1
 WRONG_HOLD = -2
@@ -94,12 +106,13 @@ def play_trials(
             return
 
 
-def force(params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int) -> None:
+def force(params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int, mode: int) -> None:
     """Play again what was written down, with these rewards."""
     clear(state)
     clear(forced.seen)
     clear(forced.known)
     forced.seen[EXPECTED] = releases
+    forced.seen[MODE] = mode
     _replay_script(params, state, totals, forced, horizon, path)
 
 
@@ -110,19 +123,21 @@ def score_trials(
     params: Any,
     state: Any,
     totals: Any,
-    others: Any,
+    first_totals: Any,
+    second_totals: Any,
     noise: Any,
-    own: Any,
-    other: Any,
+    first: Any,
+    second: Any,
     arms: int,
     horizon: int,
     path: Any,
     scores: Any,
     stop: Any,
 ) -> int:
-    """Play one run per place of `scores` with the first rewards; write how much likelier they make it than the others.
+    """Play one run per row of `scores`, and write what it says of the first rewards and the second.
 
-    Returns how many releases did not fit into the room for them, or WRONG_ARM or WRONG_HOLD.
+    Which of the two it was played with makes no difference to how it is scored. Returns how many releases did not fit
+    into the room for them, or WRONG_ARM or WRONG_HOLD.
     """
     for run in range(len(scores)):
         if stop[0] != 0:
@@ -135,13 +150,16 @@ def score_trials(
         releases = noise.seen[RELEASES]
         if releases > len(noise.values):
             return releases - len(noise.values)
-        _force(params, state, totals, own, horizon, path, releases)
-        _force(params, state, others, other, horizon, path, releases)
-        scores[run] = score(own, other)
+        for mode in (PLAIN, MARKED, WEIGHED):  # a loop, since every copy of the call would be compiled
+            if mode == PLAIN or first.seen[RESERVED] > 0:
+                _force(params, state, first_totals, first, horizon, path, releases, mode)
+        mode = WEIGHED if first.seen[RESERVED] > 0 else PLAIN
+        _force(params, state, second_totals, second, horizon, path, releases, mode)
+        write_scores(first, second, scores[run])
     return 0
 
 
-_PARTS = (play_script, replay_script, force, _clear, SeededNoise, WatchedNoise, ForcedNoise)
+_PARTS = (play_script, replay_script, force, write_scores, _clear, SeededNoise, WatchedNoise, ForcedNoise)
 
 
 def trial_player(params: Any, state: Any) -> Any:

@@ -65,8 +65,10 @@ class Player(Protocol):
     def path(self, script: Script, run: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
         """Return the decisions of one of these runs, counted from 0: rows of arm and plays."""
 
-    def scores(self, script: Script, other: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
-        """Return the likelihood-ratio score of every run."""
+    def scores(
+        self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
+    ) -> NDArray[np.float64]:
+        """Return the scores of every run, which is played with the script, for two scripts."""
 
     def stop(self) -> None:
         """End what is being played."""
@@ -93,14 +95,14 @@ class Trials:
             found = found.joined(Outcomes(*np.unique(part, return_counts=True)))
         return found
 
-    def scores(self, script: Script, other: Script, trials: int, *key: int) -> NDArray[np.float64]:
-        """Play on these rewards and return, for every run, ln of how much likelier they make it than the others.
+    def scores(self, script: Script, first: Script, second: Script, trials: int, *key: int) -> NDArray[np.float64]:
+        """Play on these rewards and return, for every run, what it says of the first and the second: see scores.py.
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """
 
         def play(script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
-            return self._player.scores(script, other, runs, seed)
+            return self._player.scores(script, (first, second), runs, seed)
 
         return np.concatenate(list(self._parallel(play, script, trials, key)))
 

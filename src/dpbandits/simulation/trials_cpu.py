@@ -39,25 +39,32 @@ class CPUPlayer:
         self._play(script, run + 1, seed, path)
         return path
 
-    def scores(self, script: Script, other: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
-        """Return the likelihood-ratio score of every run."""
+    def scores(
+        self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
+    ) -> NDArray[np.float64]:
+        """Return the scores of every run."""
+        from dpbandits.simulation.scores import COLUMNS
         from dpbandits.simulation.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
 
         path = np.empty((self._sizes[1], 2), dtype=np.int64)
-        scores = np.zeros(runs)
+        scores = np.zeros((runs, COLUMNS))
         while True:
-            values = np.empty(self._room)
+            room = self._room  # another thread may make it larger
+            values, marks = np.empty(room), np.empty(room)
             watched = WatchedNoise(SeededNoise(seed), values, np.zeros(SEEN, dtype=np.int64))
-            own, of_other = (ForcedNoise(values, np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN)) for _ in range(2))
+            first, second = (
+                ForcedNoise(values, marks, np.empty(room), np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
+                for _ in range(2)
+            )
             lacking = self._run(
                 self._score_trials,
-                *(self._setup.params, self._state(), script.totals, other.totals, watched, own, of_other),
-                *(*self._sizes, path, scores, self._stop),
+                *(self._setup.params, self._state(), script.totals, *(side.totals for side in sides)),
+                *(watched, first, second, *self._sizes, path, scores, self._stop),
             )
             if lacking <= 0:
                 check(self._policy, self._sizes[0], lacking)
                 return scores
-            self._room = 2 * (len(values) + lacking)
+            self._room = 2 * (room + lacking)
 
     def stop(self) -> None:
         """End the runs that are being played, in whatever thread. Their numbers are not complete."""

@@ -18,6 +18,8 @@ _MOST_AT_ONCE = 2**20
 _BYTES_AT_ONCE = 2**32
 _THREADS = 128
 _FIRST_ROOM = 64
+_COUNTS_AND_SCORES = 1024  # bytes
+_NUMBERS = 4  # of every release: its value, its marks, and its noise with either rewards
 
 
 @cache
@@ -49,7 +51,7 @@ class GPUPlayer:
         self._room = _FIRST_ROOM
         self._params = _moved(self._setup.params)
         self._state = allocate(self._setup.state_class, self._setup.sizes, np.float64)
-        needed = _bytes(self._state) + 16 * horizon + 16 * _FIRST_ROOM
+        needed = _bytes(self._state) + 16 * horizon + 8 * _NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
         self.at_once = max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // needed))
 
     def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
@@ -62,21 +64,24 @@ class GPUPlayer:
         self._play(script, run, 1, seed, path)
         return path.reshape(-1, 2)
 
-    def scores(self, script: Script, other: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
-        """Return the likelihood-ratio score of every run."""
+    def scores(
+        self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
+    ) -> NDArray[np.float64]:
+        """Return the scores of every run."""
         from numba import cuda
 
         from dpbandits.simulation.cuda import scorer
+        from dpbandits.simulation.scores import COLUMNS
         from dpbandits.simulation.watched import KNOWN, SEEN
 
         while True:
-            scores, answers = cuda.device_array(runs), cuda.device_array(runs, dtype=np.int64)
+            scores, answers = cuda.device_array((runs, COLUMNS)), cuda.device_array(runs, dtype=np.int64)
             self._launch(
                 scorer(self._state),
                 runs,
-                *(self._params, cuda.to_device(script.totals), cuda.to_device(other.totals)),
-                *(_generators(runs), _number(seed), *self._sizes, cuda.device_array((runs, self._room))),
-                *(cuda.device_array((runs, 3, SEEN), dtype=np.int64), cuda.device_array((runs, 3, KNOWN))),
+                *(self._params, *(cuda.to_device(each.totals) for each in (script, *sides))),
+                *(_generators(runs), _number(seed), *self._sizes, cuda.device_array((runs, _NUMBERS, self._room))),
+                *(cuda.device_array((runs, 3, SEEN), dtype=np.int64), cuda.device_array((runs, 2, KNOWN))),
                 *(cuda.device_array((runs, self._sizes[1], 2), dtype=np.int64), scores, answers),
             )
             found = answers.copy_to_host()

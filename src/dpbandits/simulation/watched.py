@@ -1,8 +1,13 @@
-"""Noise sources that look over a policy's shoulder: what it released, and how likely that was with given rewards.
+"""Noise sources that look over a policy's shoulder: what it released, and what that says of given rewards.
 
 `WatchedNoise` plays as usual and writes down every released value. `ForcedNoise` plays the same run again: every
 release gives the value that was written down, whatever the rewards are now, and adds up how likely it was with these.
-So the likelihood ratio of two reward sequences is a function of what was released and played, and of nothing else.
+So what is said of two reward sequences is a function of what was released and played, and of nothing else.
+
+A reserved noise may be in several releases. Which ones, a run with marks tells: `reserve` gives a small number instead
+of zero, and by how much a secret then differs is what is in it. Three cases are understood, and exact: a noise that
+leaves alone, one that is added to what an earlier release had, and the same noise once more. Whose noise it is, and of
+which arm, is not asked.
 """
 
 import math
@@ -18,13 +23,27 @@ EXPECTED = 1  # releases that were written down
 DRAWS = 2  # random numbers that protect nobody: with them a choice need not follow from the releases
 DIFFERENT = 3  # choices that the policy would not make with these rewards
 IMPOSSIBLE = 4  # what was written down cannot come from these rewards
-SEEN = 5
+RESERVED = 5
+IN_A_ROW = 6  # reserved noises since the last release
+UNKNOWN = 7  # releases with reserved noise that is not understood: they have no density here
+PENDING = 8  # reserved noises that have not left alone yet
+MODE = 9
+SEEN = 10
+# What a forced run does, in this order. Without reserved noise the first weighs, and is all there is to do.
+PLAIN, MARKED, WEIGHED = range(3)
 # Numbers, by their place in `known`.
 DENSITY = 0  # log
-PENDING = 1  # the scale of a reserved noise that has not left yet
-PENDING_MECHANISM = 2
-CARRIED_NOISE = 3  # the last reserved noise that left
-KNOWN = 4
+SQUARES = 1  # of the noises it takes, in their scales
+LARGEST = 2  # of them
+CLOSEST = 3  # one over the smallest
+SCALE = 4  # the last
+_FIRST = 5  # of the pending noises: mark, scale, mechanism of each, and what it was given as
+_EACH = 4
+_MOST = 8
+KNOWN = _FIRST + _EACH * _MOST
+_BACK = 64  # releases among which an earlier one with the same noise is looked for
+_PATIENCE = 8
+_SAME = 1e-11
 
 
 class WatchedNoise(NamedTuple):
@@ -36,9 +55,14 @@ class WatchedNoise(NamedTuple):
 
 
 class ForcedNoise(NamedTuple):
-    """The releases that were written down, once more. It draws nothing."""
+    """The releases that were written down, once more. It draws nothing.
+
+    `marks` is what a release has of the marks, the same for both rewards, and `noises` what its noise would have been.
+    """
 
     values: Any
+    marks: Any
+    noises: Any
     seen: Any
     known: Any
 
@@ -80,7 +104,9 @@ def _beta(noise: WatchedNoise, a: float, b: float) -> float:
 
 @kernel
 def log_density(value: float, secret: float, scale: float, mechanism: int) -> float:
-    """Return the log density of a release, up to a constant of the mechanism."""
+    """Return the log density of a release, up to a constant of the mechanism; NaN if the scale is none."""
+    if not 0.0 < scale < math.inf:
+        return math.nan
     if mechanism == RESPONSE:
         keep = 1.0 / (1.0 + math.exp(-1.0 / scale))
         chance = secret * keep + (1.0 - secret) * (1.0 - keep)
@@ -94,48 +120,107 @@ def log_density(value: float, secret: float, scale: float, mechanism: int) -> fl
 def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     place = noise.seen[RELEASES]
     noise.seen[RELEASES] = place + 1
+    noise.seen[IN_A_ROW] = 0
     if place >= noise.seen[EXPECTED]:
         noise.seen[IMPOSSIBLE] = 1
         return secret
     value = noise.values[place]
+    mode = noise.seen[MODE]
     if scale != CARRIED:
         noise.known[DENSITY] += log_density(value, secret, scale, mechanism)
-    elif noise.known[PENDING] > 0.0:  # a reserved noise counts when it leaves for the first time
-        noise.known[DENSITY] += log_density(value, secret, noise.known[PENDING], int(noise.known[PENDING_MECHANISM]))
-        noise.known[CARRIED_NOISE] = value - secret
-        noise.known[PENDING] = 0.0
-    elif abs(value - secret - noise.known[CARRIED_NOISE]) > 1e-9 * (1.0 + abs(value)):
-        noise.seen[IMPOSSIBLE] = 1
+        if mechanism != RESPONSE:
+            _measure(noise, value - secret, scale)
+        if mode != WEIGHED:
+            noise.marks[place] = math.nan  # like nothing else
+        return value
+    noise.noises[place] = value - secret
+    if mode == PLAIN:
+        noise.marks[place] = secret
+        _weigh(noise, place, 0.0)
+    elif mode == MARKED:
+        noise.marks[place] = secret - noise.marks[place]
+    else:
+        _weigh(noise, place, noise.marks[place])
     return value
 
 
 @kernel
-def score(own: ForcedNoise, other: ForcedNoise) -> float:
-    """Return ln of the likelihood ratio of two forced runs. What is impossible with both is not understood here: 0.
-
-    A run with another number of releases is impossible, and so is one with another choice, if neither run drew random
-    numbers that a choice could come from.
-    """
-    draws = own.seen[DRAWS] + other.seen[DRAWS]
-    one, two = likelihood(own, draws), likelihood(other, draws)
-    return 0.0 if one == two else one - two
+def _measure(noise: ForcedNoise, shift: float, scale: float) -> None:
+    """Remember how much noise it takes."""
+    if 0.0 < scale < math.inf:
+        size = abs(shift) / scale
+        noise.known[SCALE] = scale
+        noise.known[SQUARES] += 0.5 * size * size
+        noise.known[LARGEST] = max(noise.known[LARGEST], size)
+        noise.known[CLOSEST] = max(noise.known[CLOSEST], 1.0 / size if size > 0.0 else math.inf)
 
 
 @kernel
-def likelihood(noise: ForcedNoise, draws: int) -> float:
-    """Return the log density that a forced run has added up; -inf if it is impossible."""
-    is_different = noise.seen[DIFFERENT] != 0 and draws == 0
-    if noise.seen[IMPOSSIBLE] != 0 or noise.seen[RELEASES] != noise.seen[EXPECTED] or is_different:
-        return -math.inf
-    return noise.known[DENSITY]
+def _weigh(noise: ForcedNoise, place: int, mark: float) -> None:
+    """Find out which reserved noise is in a release, and how likely it is."""
+    carried = noise.noises[place]
+    size = 1.0 + abs(noise.values[place])
+    if abs(mark) <= _SAME * size:  # no noise at all
+        if abs(carried) > 1e-9 * size:
+            noise.seen[IMPOSSIBLE] = 1
+        return
+    first = max(0, place - _BACK)
+    for earlier in range(place - 1, first - 1, -1):
+        if abs(mark - noise.marks[earlier]) <= _SAME * size:  # the same noise once more
+            if abs(carried - noise.noises[earlier]) > 1e-9 * size:
+                noise.seen[IMPOSSIBLE] = 1
+            return
+    for pending in range(noise.seen[PENDING]):
+        at = _FIRST + _EACH * pending
+        if abs(mark - noise.known[at]) <= _SAME * size:  # a noise alone
+            _leave(noise, pending, carried)
+            return
+        for earlier in range(place - 1, first - 1, -1):
+            if abs(mark - noise.marks[earlier] - noise.known[at]) <= _SAME * size:  # a noise more than earlier
+                _leave(noise, pending, carried - noise.noises[earlier])
+                return
+    noise.seen[UNKNOWN] += 1
+    last = noise.seen[PENDING] - 1
+    _measure(noise, carried, noise.known[_FIRST + _EACH * last + 1] if last >= 0 else noise.known[SCALE])
+
+
+@kernel
+def _leave(noise: ForcedNoise, pending: int, size: float) -> None:
+    """A pending noise has this size, beyond what it was given as."""
+    at = _FIRST + _EACH * pending
+    size += noise.known[at + 3]
+    noise.known[DENSITY] += log_density(size, 0.0, noise.known[at + 1], int(noise.known[at + 2]))
+    _measure(noise, size, noise.known[at + 1])
+    _forget(noise, pending)
+
+
+@kernel
+def _forget(noise: ForcedNoise, pending: int) -> None:
+    noise.seen[PENDING] -= 1
+    for place in range(_FIRST + _EACH * pending, _FIRST + _EACH * noise.seen[PENDING]):
+        noise.known[place] = noise.known[place + _EACH]
 
 
 @reserve.register(ForcedNoise)
 @kernel
 def _reserved(noise: ForcedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    noise.known[PENDING] = scale
-    noise.known[PENDING_MECHANISM] = mechanism
-    return 0.0
+    noise.seen[RESERVED] += 1
+    noise.seen[IN_A_ROW] += 1
+    scattered = math.sin(12.9898 * noise.seen[RESERVED]) * 43758.5453
+    share = scattered - math.floor(scattered)
+    given = 0.0
+    if noise.seen[IN_A_ROW] > _PATIENCE:  # who draws until a noise is to his liking gets every size in the end
+        given = -scale * math.log(1.0 - share) * (1.0 if noise.seen[RESERVED] % 2 == 0 else -1.0)
+    mark = 0.01 * scale * share
+    if noise.seen[PENDING] == _MOST:
+        _forget(noise, 0)
+    at = _FIRST + _EACH * noise.seen[PENDING]
+    noise.seen[PENDING] += 1
+    noise.known[at] = mark
+    noise.known[at + 1] = scale
+    noise.known[at + 2] = mechanism
+    noise.known[at + 3] = given
+    return given + mark if noise.seen[MODE] == MARKED else given
 
 
 @uniform.register(ForcedNoise)

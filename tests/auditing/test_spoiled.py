@@ -1,0 +1,69 @@
+"""The releases view: what it must refute, what it must not, and that it says what it could not score."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.auditing.report import write_report
+from dpbandits.auditing.words import sentence, verdict
+from spoiling import InTurn
+
+ASKED: dict[str, Any] = {"view": "releases", "trials": 300_000}
+# What is wrong, what shows it, and what to ask for so that it can.
+SPOILED: dict[str, tuple[str, dict[str, Any]]] = {
+    "kept": ("cannot give", {}),
+    "bounded": ("noise", {}),
+    "pushed": ("smallest noise", {"trials": 30_000}),
+    "shrinking": ("times as likely", {"horizon": 32}),
+    "third": ("", {"arms": 3}),
+    "mean": ("noise", {}),
+    "all": ("noise", {}),
+    "random": ("arms 1,", {}),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_what_is_wrong_with_noise_is_refuted(what: str) -> None:
+    event, more = SPOILED[what]
+    found = dpb.audit(InTurn(what), **ASKED | more)
+    assert found.refuted, sentence(found)
+    assert found.worst is not None
+    assert event in found.worst.event
+
+
+@pytest.mark.parametrize("what", ["right", "dropped"])
+def test_what_is_right_is_not(what: str) -> None:
+    found = dpb.audit(InTurn(what), **ASKED)
+    assert not found.refuted
+    assert 0.9 < found.lower_bound < 1.0
+    assert found.unknown is None
+    assert found.unscored == (1.0 if what == "dropped" else 0.0)  # two noises at once have no simple density
+    assert ("In 100% of the runs some releases" in sentence(found)) == (what == "dropped")
+
+
+def test_where_nothing_can_be_scored_it_says_so(tmp_path: Path) -> None:
+    found = dpb.audit(InTurn("mean"), claim=dpb.Budget(5.0), **ASKED)
+    assert found.unscored == 1.0
+    assert found.unknown is not None
+    assert verdict(found) == "cannot be told"
+    assert sentence(found).startswith("Cannot be told: noise is reserved and used in a way that the score")
+    assert found.to_dict()["unknown"] == found.unknown
+    assert "cannot be told" in write_report(tmp_path / "a.html", found, None).read_text()
+    silent = dpb.audit(InTurn(), horizon=2, **ASKED)
+    assert (silent.lower_bound, silent.unscored) == (0.0, 0.0)
+    assert sentence(silent).startswith("Cannot be told: no run was seen")
+
+
+def test_the_weighted_counter_is_scored_as_well_as_others() -> None:
+    """Its noise is reserved, and in several sums; up to eight steps every noise can be solved for."""
+    found = dpb.audit(dpb.DPUCB(epsilon=1.0, counter="weighted"), **ASKED)
+    assert not found.refuted
+    assert found.unscored == 0.0
+    assert found.lower_bound > 0.95
+
+
+def test_a_noise_that_is_none_is_refused() -> None:
+    with pytest.raises(dpb.InvalidInput, match=r"every scale of a release in \(0, inf\)"):
+        dpb.audit(InTurn("right", epsilon=float("inf")), claim=dpb.Budget(1.0), **ASKED)
