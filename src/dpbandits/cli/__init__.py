@@ -1,6 +1,9 @@
 """The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan`, `audit` and `ledger`."""
 
+import os
 import sys
+import traceback
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -13,17 +16,43 @@ from dpbandits.errors import DPBanditsError
 
 __all__ = ["main"]
 
+_CRASHED = 70  # EX_SOFTWARE of sysexits.h
+_PIPE_CLOSED = 141  # 128 and the number of SIGPIPE
+
 
 def main() -> None:
-    """Run the command line; bad input, or a file that cannot be written, ends with one sentence and status 2."""
+    """Run the command line. Its exit status never says 1, which is a verdict, for anything else.
+
+    Bad input, or a file that cannot be read or written: one sentence and 2. A reader that went away, as in `| head`:
+    141, like every tool that is ended by that. A mistake in the program, or in a policy of the user's: 70.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that knows no ± shows something else
     try:
-        app()
+        try:
+            app()
+        except SystemExit as ended:
+            # typer and rich both end with 1 when they write to a closed pipe.
+            if isinstance(ended.__context__, BrokenPipeError):
+                raise ended.__context__ from None
+            sys.stdout.flush()
+            raise
+    except BrokenPipeError:
+        _be_quiet()
+        raise SystemExit(_PIPE_CLOSED) from None
     except (DPBanditsError, OSError) as problem:
         Console(stderr=True, soft_wrap=True).print(f"dpbandits: {problem}", style="red", markup=False, highlight=False)
         raise SystemExit(2) from None
+    except Exception:  # noqa: BLE001  (whatever it is)
+        traceback.print_exc()
+        raise SystemExit(_CRASHED) from None
+
+
+def _be_quiet() -> None:
+    """Send what is still to be written nowhere, so that the interpreter's own last attempt does not complain."""
+    with suppress(OSError):  # there is no such file in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_version(asked: bool) -> None:

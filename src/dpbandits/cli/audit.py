@@ -14,7 +14,7 @@ from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.report import write_report
 from dpbandits.auditing.words import script, sentence, settings
 from dpbandits.cli.app import app
-from dpbandits.cli.words import check_ending, console, parse_policy, whole
+from dpbandits.cli.words import check_delta, check_ending, console, parse_policy, whole
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Budget
@@ -29,8 +29,8 @@ def audit_command(
     policy: Annotated[
         str,
         typer.Argument(
-            help="A policy, with settings after colons, as in `simulate`. broken lists policies that are broken on "
-            "purpose; broken/NAME is one of them."
+            help="A policy, with settings after colons, as in `simulate`; a class of yours is mine.py:Name. broken "
+            "lists policies that are broken on purpose; broken/NAME is one of them."
         ),
     ],
     epsilon: Annotated[
@@ -67,14 +67,17 @@ def audit_command(
 
     It searches for two reward sequences that differ in one reward, and for something the policy then does much more
     often with one than with the other. If that is more than its claim allows, the claim is refuted: exit status 1. A
-    claim that is not refuted (0) is not proved by that. With --exact, a loss above the claim is 1 too, and 3 means
-    that it cannot be told. Wrong input is 2. Examples:
+    claim that is not refuted (0) is not proved by that. With --exact, a loss above the claim is 1 too. 3 means that it
+    cannot be told: a loss that the exact account does not know, or releases none of which could be scored. Wrong input
+    is 2, a crash 70. Examples:
 
     dpbandits audit dp-ucb --variant published --epsilon 1
 
     dpbandits audit dp-imed --epsilon 0.5 --view releases --trials 1e7 --report audit.html
 
     dpbandits audit dp-ucb-int --exact
+
+    dpbandits audit mine.py:ExploreThenCommit:plays=20 --epsilon 0.5 --view releases
     """
     check_ending(report=report, allowed=(".html",))
     check_ending(out=out, allowed=(".json",))
@@ -85,6 +88,8 @@ def audit_command(
     claim = None
     if chosen.claim() is None and chosen.guarantee() is None:
         claim = Budget(epsilon, delta or 0.0)
+    else:
+        check_delta(delta, chosen)
     steps = None if horizon is None else whole("horizon", horizon)
     sampled = account = None
     try:
@@ -121,7 +126,7 @@ def audit_command(
         print(f"Data: {out}")
     if any(found.refuted for found in parts):
         raise typer.Exit(1)
-    if isinstance(parts[0], ExactAudit) and parts[0].unknown is not None:
+    if parts[0].unknown is not None:
         raise typer.Exit(3)
 
 

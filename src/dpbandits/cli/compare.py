@@ -10,9 +10,8 @@ import typer
 from rich.table import Table
 
 from dpbandits.cli.app import app
-from dpbandits.cli.words import console, contenders, listed, number, whole
+from dpbandits.cli.words import check_folder, console, contenders, listed, number, whole
 from dpbandits.comparison import Leaderboard, Score, Standing, cases, compare
-from dpbandits.errors import InvalidInput
 from dpbandits.simulation.parts import write_file
 
 _POLICIES = "recommended,dp-imed,dp-klucb:index=noise-aware,dp-klucb,adap-klucb,block-ucb,dp-se"
@@ -51,8 +50,7 @@ def compare_command(
 
     dpbandits compare --instances random:100 --policies recommended,dp-imed,adap-klucb --horizon 1e6
     """
-    if out.exists() and not out.is_dir():
-        raise InvalidInput(f"Expected out={str(out)!r} to be a folder.")
+    check_folder(out=out)
     chosen = cases(listed(instances), [number("epsilon", level) for level in listed(epsilon)])
     try:
         board = compare(

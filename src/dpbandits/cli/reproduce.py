@@ -11,7 +11,7 @@ from rich.table import Table
 
 from dpbandits import reproduce
 from dpbandits.cli.app import app
-from dpbandits.cli.words import console, number
+from dpbandits.cli.words import check_folder, console, number
 from dpbandits.errors import InvalidInput
 from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
 from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS
@@ -61,6 +61,7 @@ def reproduce_command(
     is_foreign = (out / "report.html").exists() and not (out / "parts").is_dir()
     if (out.exists() and not out.is_dir()) or out.resolve() == Path.cwd() or is_foreign:
         raise InvalidInput(f"Expected out={str(out)!r} to be a folder for the results alone.")
+    check_folder(out=out)
     study = reproduce.Study(settings, out)
     try:
         _say("Playing the four panels.")

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dpbandits import _validate
 from dpbandits.cli.app import app
-from dpbandits.cli.words import check_ending, console, listed, number, parse_policy, stated, whole
+from dpbandits.cli.words import check_delta, check_ending, console, listed, number, parse_policy, stated, whole
 from dpbandits.environments import Bernoulli
 from dpbandits.policies import POLICIES, Policy
 from dpbandits.simulation import SimulationResult, simulate
@@ -25,7 +25,8 @@ def simulate_command(
     policies: Annotated[
         str,
         typer.Option(
-            help="Names, with settings after colons: ucb,dp-ucb-int:series=x:bonus=frozen. See `dpbandits policies`."
+            help="Names, with settings after colons: ucb,dp-ucb-int:series=x:bonus=frozen. See `dpbandits policies`. "
+            "A class of yours is mine.py:Name."
         ),
     ] = "ucb,dp-ucb-int",
     epsilon: Annotated[float, typer.Option(help="Privacy budget of every private policy that sets none itself.")] = 1.0,
@@ -55,6 +56,7 @@ def simulate_command(
     environment = Bernoulli([_validate.real("[0, 1]", arms=number("arms", mean)) for mean in listed(arms)])
     chosen_delta = delta if delta is not None else 1 / (10 * max(steps, 1))
     chosen = [parse_policy(text, epsilon, chosen_delta) for text in listed(policies)]
+    check_delta(delta, *chosen)
     result = simulate(
         chosen,
         environment,

@@ -1,7 +1,10 @@
 """What commands share: reading words into numbers, policies and files, and writing guarantees."""
 
 import ast
-from dataclasses import fields
+import os
+import re
+import tempfile
+from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,20 +12,30 @@ from typing import Any
 from rich.console import Console
 
 from dpbandits import _validate
+from dpbandits.cli.files import policy_class
 from dpbandits.comparison import Contender
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, Policy, recommended
 
+_USERS_OWN = re.compile(r"(.+?\.py:[^:]*)(.*)", re.DOTALL)
+
 
 def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
-    """Return the policy that a text such as "dp-ucb-int:series=x" or "recommended" describes."""
-    name, *settings = text.split(":")
+    """Return the policy that a text such as "dp-ucb-int:series=x", "recommended" or "mine.py:Name" describes."""
     if text == "recommended":
         return recommended(epsilon=epsilon, delta=delta)
-    if name not in POLICIES:
-        raise InvalidInput(f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, or recommended alone.")
-    kind = POLICIES[name]
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    if of_user := _USERS_OWN.fullmatch(text):
+        name, settings = of_user[1], [part for part in of_user[2].split(":") if part]
+        kind = policy_class(name)
+    else:
+        name, *settings = text.split(":")
+        if name not in POLICIES:
+            raise InvalidInput(
+                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended alone, or a class of yours "
+                "as FILE.py:NAME."
+            )
+        kind = POLICIES[name]
+    known: dict[str, Any] = {field.name: field for field in fields(kind)} if is_dataclass(kind) else {}
     chosen: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -33,7 +46,17 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
             raise InvalidInput(f"Expected setting {setting!r} of {name} as key=value, with a key among {allowed}.")
         chosen[key] = _value(value)
     defaults = {"epsilon": epsilon, "delta": delta}
-    return kind(**{key: value for key, value in defaults.items() if key in known} | chosen)
+    try:
+        return kind(**{key: value for key, value in defaults.items() if key in known} | chosen)
+    except TypeError as problem:  # a field of a user's own that has no default
+        raise InvalidInput(f"Expected settings that {name} can be made with: {problem}.") from None
+
+
+def check_delta(delta: float | None, *chosen: Policy) -> None:
+    """Refuse a delta that none of these policies would look at."""
+    if delta is not None and not any(hasattr(policy, "delta") for policy in chosen):
+        names = " and ".join(dict.fromkeys(policy.name for policy in chosen))
+        raise InvalidInput(f"Expected delta={delta} only with a policy that uses one, unlike {names}.")
 
 
 def contenders(text: str, delta: float) -> dict[str, Contender]:
@@ -90,7 +113,7 @@ def whole(name: str, text: str) -> int:
 
 
 def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
-    """Refuse a file whose ending is unknown, or that has no folder."""
+    """Refuse a file whose ending is unknown, that has no folder or that cannot be written. Nothing is changed."""
     ((name, path),) = named.items()
     if path is None:
         return
@@ -98,6 +121,26 @@ def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
         raise InvalidInput(f"Expected {name}={str(path)!r} to end in {', '.join(allowed)}.")
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput(f"Expected {name}={str(path)!r} to be a file in a folder that exists.")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise InvalidInput(f"Expected {name}={str(path)!r} to be a file that can be written.")
+    _check_writable(path.parent, f"{name}={str(path)!r} to be a file")
+
+
+def check_folder(**named: Path) -> None:
+    """Refuse a folder that is a file, or in which nothing can be written. Nothing is changed."""
+    ((name, path),) = named.items()
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"Expected {name}={str(path)!r} to be a folder.")
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    _check_writable(there, f"{name}={str(path)!r} to be a folder")
+
+
+def _check_writable(folder: Path, what: str) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):  # a file without a name
+            pass
+    except OSError as problem:
+        raise InvalidInput(f"Expected {what} that can be written: {problem.strerror}.") from None
 
 
 def _value(text: str) -> Any:
