@@ -22,6 +22,7 @@ from scipy.stats import chi2_contingency
 import dpbandits as dpb
 from dpbandits.auditing import exact_audit
 from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.words import verdict
 from dpbandits.policies import POLICIES, Policy
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Trials
@@ -58,7 +59,7 @@ def broken() -> Iterator[str]:
         for view in VIEWS:
             start = time.perf_counter()
             found = dpb.audit(policy, view=view)
-            said = f"{found.lower_bound:.3f} > {found.claim.epsilon:.3g}" if found.refuted else "not refuted"
+            said = f"{found.lower_bound:.3f} > {found.claim.epsilon:.3g}" if found.refuted else verdict(found)
             cells.append(f"{said}, {time.perf_counter() - start:.0f} s")
         start = time.perf_counter()
         account = exact_audit(policy)
@@ -102,7 +103,7 @@ def family_row(policy: Policy, view: str, confidence: float) -> dict[str, Any]:
     text = (
         f"| {policy.name} | {policy.epsilon:g} | {view} | {found.horizon:,} | {found.claim.epsilon:.4g} "  # type: ignore[attr-defined]
         f"| {found.lower_bound:.4f} | {largest:.4f} | {found.trials:,} | {'GPU' if found.on_gpu else 'CPU'} "
-        f"| {seconds:.0f} | {'REFUTED' if found.refuted else 'not refuted'} |"
+        f"| {seconds:.0f} | {'REFUTED' if found.refuted else verdict(found)} |"
     )
     return {"text": text, "refuted": found.refuted}
 

@@ -1,4 +1,4 @@
-"""Exit statuses: 1 is a verdict and nothing else; and what is wrong with an answer's file is said before the question."""
+"""Exit statuses: 1 is a verdict and nothing else. And a file that cannot be written is found out at the start."""
 
 import os
 import subprocess
