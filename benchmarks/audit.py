@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2_contingency, ks_2samp
 
 import dpbandits as dpb
 from dpbandits.auditing import exact_audit
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.words import verdict
 from dpbandits.policies import POLICIES, Policy
+from dpbandits.simulation.scores import NOTE, RATIO, UNSCORED
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Trials
 from dpbandits.simulation.trials_gpu import has_gpu
@@ -156,7 +157,7 @@ def exact() -> Iterator[str]:
 
 
 def gpu() -> Iterator[str]:
-    """The same runs on CPU and GPU: how long 1e7 take, and how far apart the frequencies of the sequences are."""
+    """The same runs on CPU and GPU: how long 1e7 take, how far apart the frequencies of sequences are, and scores."""
     if not has_gpu():
         yield "There is no GPU here."
         return
@@ -176,6 +177,17 @@ def gpu() -> Iterator[str]:
             f"| {policy.name} | {steps} | {seconds[False]:.2f} | {seconds[True]:.2f} | {len(codes)} "
             f"| {test.statistic / test.dof:.2f} | {test.pvalue:.3f} |"
         )
+    yield "\n| policy | scores apart (Kolmogorov & Smirnov) | p-value | unscored, CPU | GPU |\n|---|---|---|---|---|"
+    weighted = dpb.DPUCB(epsilon=1.0, counter="weighted")
+    shared = BROKEN["shared-noise"].make(1.0, 0.0)
+    for scored in (dpb.DPUCB(epsilon=1.0), weighted, dpb.LazyDPTS(epsilon=1.0), shared):
+        script, other, both = Script([0.0] * 24), Script([0.0, 1.0] + [0.0] * 22), {}
+        for on_gpu in (False, True):
+            scores = Trials(scored, 2, 24, seed=1, gpu=on_gpu).scores(script, script, other, 200_000, 1)
+            both[on_gpu] = np.nan_to_num(scores[:, RATIO], posinf=99.0), scores[:, NOTE].astype(int) & UNSCORED
+        apart = ks_2samp(both[False][0], both[True][0])
+        shares = (f"{both[on_gpu][1].mean():.3f}" for on_gpu in (False, True))
+        yield f"| {scored} | {apart.statistic:.4f} | {apart.pvalue:.3f} | {' | '.join(shares)} |"
 
 
 SECTIONS = {section.__name__: section for section in (power, broken, exact, false_alarms, family, gpu)}

@@ -209,16 +209,16 @@ def _test(
     advance: Callable[[int], None],
 ) -> list[Tested]:
     """Count every candidate's event in fresh trials, and stop at a look that refutes the claim."""
-    pairs = dict.fromkeys(candidate.pair for candidate in candidates)
+    groups = dict.fromkeys(view.group(candidate) for candidate in candidates)
     counts = dict.fromkeys(candidates, (0, 0))
     bounds = dict.fromkeys(candidates, 0.0)
     played = 0
     for number, (share, spent) in enumerate(_LOOKS):
-        more = max(1, math.floor(trials * share / (2 * max(1, len(pairs)))) - played)
+        more = max(1, math.floor(trials * share / (2 * max(1, len(groups)))) - played)
         played += more
-        for pair in pairs:
-            of_pair = [candidate for candidate in candidates if candidate.pair == pair]
-            for candidate, (found, other) in zip(of_pair, view.count(pair, of_pair, more, number), strict=True):
+        for group in groups:
+            alike = [candidate for candidate in candidates if view.group(candidate) == group]
+            for candidate, (found, other) in zip(alike, view.count(alike[0].pair, alike, more, number), strict=True):
                 counts[candidate] = counts[candidate][0] + found, counts[candidate][1] + other
                 bound = epsilon_bound(*counts[candidate], played, claim.delta, alpha * spent / len(candidates))
                 bounds[candidate] = max(bounds[candidate], bound)

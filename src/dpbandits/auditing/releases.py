@@ -97,20 +97,23 @@ class ReleasesView(View):
         best = self._best(pair, is_reversed, counts[0], counts[1], len(one))
         return None if best is None else replace(best[1], event=Threshold(score, float(limits[best[0]])))
 
+    def group(self, candidate: Candidate) -> Any:
+        """Return the pair, and whether scores or arms are counted."""
+        return candidate.pair, isinstance(candidate.event, Threshold)
+
     def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
-        """Count the runs whose score passes the threshold, or whose arms are the event's."""
-        of_arms = [each for each in candidates if not isinstance(each.event, Threshold)]
-        counts = dict(zip(of_arms, self._arms.count(pair, of_arms, trials, number), strict=True)) if of_arms else {}
-        of_scores = [each for each in candidates if isinstance(each.event, Threshold)]
-        if of_scores:
-            sides = self._scores(pair, trials, TEST, number)
-            for candidate in of_scores:
-                score, limit = candidate.event
-                one, other = (side[:, score] for side in sides)
-                if candidate.is_reversed:
-                    one, other = -other, -one
-                counts[candidate] = int(np.count_nonzero(one >= limit)), int(np.count_nonzero(other >= limit))
-        return [counts[candidate] for candidate in candidates]
+        """Count the runs whose scores pass the thresholds, or whose arms are the events'."""
+        if not isinstance(candidates[0].event, Threshold):
+            return self._arms.count(pair, candidates, trials, number)
+        sides = self._scores(pair, trials, TEST, number)
+        found = []
+        for candidate in candidates:
+            score, limit = candidate.event
+            one, other = (side[:, score] for side in sides)
+            if candidate.is_reversed:
+                one, other = -other, -one
+            found.append((int(np.count_nonzero(one >= limit)), int(np.count_nonzero(other >= limit))))
+        return found
 
     def describe(self, candidate: Candidate) -> str:
         """Say what the threshold is."""
@@ -136,7 +139,7 @@ class ReleasesView(View):
             notes = side[:, NOTE].astype(np.int64)
             self.seen.runs += len(side)
             self.seen.unscored += int(np.count_nonzero(notes & UNSCORED))
-            self.seen.is_telling |= bool(side[:, RATIO].any())
+            self.seen.is_telling |= bool(side[:, RATIO].any() or (notes == DREW).any())  # arms tell, too
             self._draws |= bool((notes & DREW).any())
         return one, other
 

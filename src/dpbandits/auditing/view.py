@@ -71,6 +71,10 @@ class View(ABC):
     def candidates(self, pair: Pair) -> list[Candidate]:
         """Return the best event of each direction, from what was sampled."""
 
+    def group(self, candidate: Candidate) -> Any:
+        """Return something that candidates share which are counted in the same runs."""
+        return candidate.pair
+
     @abstractmethod
     def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
         """Play fresh trials with either rewards of a pair and count the event of each of its candidates."""

@@ -27,7 +27,6 @@ from dpbandits.simulation.scores import write_scores
 from dpbandits.simulation.script_loop import play_script, replay_script
 from dpbandits.simulation.watched import (
     EXPECTED,
-    MARKED,
     MODE,
     PLAIN,
     RELEASES,
@@ -214,7 +213,7 @@ def _score_run(
         return
     first = ForcedNoise(values, marks, numbers[i, 2], seen[i, 1], known[i, 0])
     second = ForcedNoise(values, marks, numbers[i, 3], seen[i, 2], known[i, 1])
-    for mode in (PLAIN, MARKED, WEIGHED):
+    for mode in range(WEIGHED + 1):
         if mode == PLAIN or first.seen[RESERVED] > 0:
             _force(params, state, first_totals, first, horizon, paths[i], releases, mode)
     mode = WEIGHED if first.seen[RESERVED] > 0 else PLAIN

@@ -16,7 +16,6 @@ from dpbandits.simulation.scores import write_scores
 from dpbandits.simulation.watched import (
     DIFFERENT,
     EXPECTED,
-    MARKED,
     MODE,
     PLAIN,
     RELEASES,
@@ -150,7 +149,7 @@ def score_trials(
         releases = noise.seen[RELEASES]
         if releases > len(noise.values):
             return releases - len(noise.values)
-        for mode in (PLAIN, MARKED, WEIGHED):  # a loop, since every copy of the call would be compiled
+        for mode in range(WEIGHED + 1):  # a loop, since every copy of the call would be compiled
             if mode == PLAIN or first.seen[RESERVED] > 0:
                 _force(params, state, first_totals, first, horizon, path, releases, mode)
         mode = WEIGHED if first.seen[RESERVED] > 0 else PLAIN
