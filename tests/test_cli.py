@@ -199,6 +199,11 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
         (("compare", "--epsilon", "x"), "Expected epsilon='x' to be a number"),
         (("compare", "--out", __file__), "to be a folder"),
         (("plan", "--gap", "0.6"), "Expected gap=0.6 in (0, 0.5]"),
+        (
+            ("plan", "--delta", "0.1"),
+            "Expected delta=0.1 only with a policy that uses one, unlike dp-imed and adap-klucb",
+        ),
+        (("compare", "--delta", "0.1"), "Expected delta=0.1 only with a policy that uses one, unlike dp-imed and"),
         (("plan", "--gap", ","), "Expected gap=',' to be a number"),
         (("plan", "--arms", "1"), "Expected arms=1 in [2, 10000]"),
         (("plan", "--means", "0.5"), "Expected means='0.5' to be at least two success rates"),

@@ -28,10 +28,16 @@ def compare_command(
         ),
     ] = "paper,five-arms",
     policies: Annotated[
-        str, typer.Option(help="Names, with settings after colons; `recommended` is one. See `dpbandits policies`.")
+        str,
+        typer.Option(help="Names, with settings after colons; `recommended` is one, mine.py:Name a class of yours."),
     ] = _POLICIES,
     epsilon: Annotated[str, typer.Option(help="Privacy levels, such as 0.1,1.")] = "0.1,1",
-    delta: Annotated[float, typer.Option(help="The second part of the budget, for policies that use one.")] = 1e-6,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="The second part of the budget, for policies that use one. Default: 1e-6.", show_default=False
+        ),
+    ] = None,
     horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Runs of every policy on every case.")] = "1000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,

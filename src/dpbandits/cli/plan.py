@@ -35,9 +35,15 @@ def plan_command(
     tolerance: Annotated[
         float, typer.Option(help="What privacy may cost without discussion, as a share of the people.")
     ] = 0.01,
-    delta: Annotated[float, typer.Option(help="The second part of the budget, for policies that use one.")] = 1e-6,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="The second part of the budget, for policies that use one. Default: 1e-6.", show_default=False
+        ),
+    ] = None,
     policies: Annotated[
-        str, typer.Option(help="Names, with settings after colons; `recommended` is one. See `dpbandits policies`.")
+        str,
+        typer.Option(help="Names, with settings after colons; `recommended` is one, mine.py:Name a class of yours."),
     ] = _POLICIES,
     runs: Annotated[
         str,

@@ -17,6 +17,7 @@ from dpbandits.comparison import Contender
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, Policy, recommended
 
+_USUAL_DELTA = 1e-6
 _USERS_OWN = re.compile(r"(.+?\.py:[^:]*)(.*)", re.DOTALL)
 
 
@@ -59,14 +60,14 @@ def check_delta(delta: float | None, *chosen: Policy) -> None:
         raise InvalidInput(f"Expected delta={delta} only with a policy that uses one, unlike {names}.")
 
 
-def contenders(text: str, delta: float) -> dict[str, Contender]:
-    """Return policies, each as a function of epsilon, by the words that describe them."""
+def contenders(text: str, delta: float | None) -> dict[str, Contender]:
+    """Return policies, each as a function of epsilon, by the words that describe them; None is the usual delta."""
     texts = list(dict.fromkeys(listed(text)))
     if not texts:
         raise InvalidInput(f"Expected policies={text!r} to name at least one of {', '.join(POLICIES)}.")
-    for name in texts:
-        parse_policy(name, 1.0, delta)  # a mistake is found before anything is played
-    return {name: partial(_made, name, delta) for name in texts}
+    chosen = _USUAL_DELTA if delta is None else delta
+    check_delta(delta, *(parse_policy(name, 1.0, chosen) for name in texts))  # before anything is played
+    return {name: partial(_made, name, chosen) for name in texts}
 
 
 def _made(text: str, delta: float, epsilon: float) -> Policy:
