@@ -263,7 +263,7 @@ def test_an_audit_with_a_report_fails_if_either_part_does(run: Any, tmp_path: Pa
 def test_broken_policies_are_listed_and_audited(run: Any) -> None:
     status, out, _ = run("audit", "broken")
     assert status == 0
-    assert out.count("broken/") == 9
+    assert out.count("broken/") == 18
     status, out, _ = run("audit", "broken/shared-noise", "--trials", "2e5")
     assert status == 1
     assert "claimed by a mistake" in out

@@ -310,7 +310,7 @@ def test_the_taint_runs_reach_every_line_of_every_kernel() -> None:
             for cut in CUTS:
                 game = Game(policy, ARMS, horizon_of(policy), TaintNoise(3), object)
                 game.play(secrets, beyond(policy), cut, seed=5)
-            ties = Game(policy, ARMS, HORIZON, TaintNoise(3, lambda drawn, scale, arm: 0.0), object)
+            ties = Game(policy, ARMS, HORIZON, TaintNoise(3, lambda draw: 0.0), object)
             ties.play(lambda t, arm: secret_reward(t, 0.5), 60, "blocks")
     finally:
         sys.settrace(before)

@@ -2,53 +2,100 @@
 
 Without delta the loss of a reward is the largest of its runs. With delta a run is not enough, since which releases come
 next may depend on those before: a reward is charged with everything that it was in, in whatever run, as if it were one
-schedule from which a run takes a part.
+schedule from which a run takes a part. The largest of its runs bounds it with any delta, too, and the smaller of the
+two counts.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpbandits.auditing.hidden import OTHERS
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.mechanisms import GAUSSIAN
 from dpbandits.privacy import Event, compose, rho_of
 from dpbandits.privacy.rounding import sum_up
 
 
-class Account:
-    """Runs are added; in the end `settle` says which reward is worst, and what it loses."""
+class _Charge(NamedTuple):
+    """What rewards from `first` to `last` lost in a run: its releases, by their place among all that were ever seen."""
 
-    def __init__(self, steps: int) -> None:
+    first: int
+    last: int
+    releases: int
+
+
+class Account:
+    """Runs are added; in the end `settle` says which reward is worst, and what it loses at delta."""
+
+    def __init__(self, steps: int, delta: float) -> None:
+        self.delta = delta
         self.losses = np.zeros(steps)
         self.epsilon, self.worst, self.adversary = 0.0, 0, "usual"
-        self._pure: dict[int, tuple[float, str]] = {}  # the largest loss of every reward, and in whose run
-        self._events: dict[int, Counter[Event]] = {}
-        self._has_events = True  # every release has its own noise, so that events can be composed
+        self._pure = np.zeros(steps)  # the largest loss of every reward
+        self._by = np.zeros(steps, dtype=np.int64)  # and in whose run
+        self._adversaries: list[str] = []
+        self._charges: list[_Charge] = []
+        self._columns: dict[Event, int] = {}  # a number for every event that was seen
+        self._places: dict[frozenset[tuple[int, int]], int] = {}
+        self._known: list[tuple[Counter[int], float]] = []  # the releases of a reward in a run, and their pure loss
+        self._has_events = delta > 0  # and every release has its own noise, so that events can be composed
 
-    def add(self, noise: TaintNoise, adversary: str) -> None:
-        """Add the releases of a run."""
-        self._has_events &= noise.has_noise_for_each()
-        if self._has_events:
-            for number, events in noise.events().items():
-                self._events[number] = self._events.get(number, Counter()) | Counter(events)
+    def add(self, noise: TaintNoise, adversary: str, until: dict[int, int] | None = None) -> None:
+        """Add the releases of a run, in which a term means all rewards up to that in `until`."""
+        until = until or {}
+        self._adversaries.append(adversary)
         is_pure = GAUSSIAN not in noise.mechanisms
-        losses = noise.losses() if is_pure else {n: _size(events) for n, events in noise.events().items()}
+        self._has_events &= noise.has_noise_for_each()
+        events = {} if is_pure and not self._has_events else noise.events()
+        losses = noise.losses() if is_pure else {n: _size(found) for n, found in events.items()}
+        places: dict[tuple[int, ...], int] = {}  # of lists of the same events, which are the same objects here
         for number, loss in losses.items():
-            self.losses[number - 1] = max(self.losses[number - 1], loss)
-            known = self._pure.get(number, (0.0, adversary))
-            self._pure[number] = max(known, (loss if is_pure else math.inf, adversary), key=lambda found: found[0])
+            if number != OTHERS:
+                last = until.get(number, number)
+                pure = loss if is_pure else math.inf
+                self._note(number, last, loss, pure)
+                if self._has_events:
+                    same = tuple(map(id, events[number]))
+                    if same not in places:
+                        places[same] = self._place(events[number], pure)
+                    self._charges.append(_Charge(number, last, places[same]))
 
-    def settle(self, delta: float, claimed: float) -> None:
-        """Find the worst reward at delta; one that loses more than is claimed is bad enough."""
-        if delta == 0 or not self._has_events:
-            for number, (loss, adversary) in self._pure.items():
-                self.say(loss, number, adversary)
+    @property
+    def largest(self) -> float:
+        """The largest pure loss so far."""
+        return float(self._pure.max(initial=0.0))
+
+    def _note(self, first: int, last: int, loss: float, pure: float) -> None:
+        rewards = slice(first - 1, last)
+        self.losses[rewards] = np.maximum(self.losses[rewards], loss)
+        self._by[rewards] = np.where(self._pure[rewards] < pure, len(self._adversaries) - 1, self._by[rewards])
+        self._pure[rewards] = np.maximum(self._pure[rewards], pure)
+
+    def _place(self, events: list[Event], pure: float) -> int:
+        counted = Counter(self._columns.setdefault(event, len(self._columns)) for event in events)
+        key = frozenset(counted.items())
+        if key not in self._places:
+            self._places[key] = len(self._known)
+            self._known.append((counted, pure))
+        return self._places[key]
+
+    def settle(self, enough: float) -> None:
+        """Find the worst reward; one that loses more than `enough` is bad enough."""
+        if not self._has_events:
+            worst = int(np.argmax(self._pure))
+            if self._adversaries:
+                self.say(float(self._pure[worst]), worst + 1, self._adversaries[self._by[worst]])
             return
-        for number, events in self._largest():
-            self.say(compose(list(events.elements()), delta).epsilon, number, "any")
-            if self.epsilon > claimed:
+        for number, events, pure in self._largest():
+            composed = compose(events, self.delta).epsilon
+            by = self._adversaries[self._by[number - 1]] if pure <= composed else "any"
+            self.say(min(pure, composed), number, by)
+            if self.epsilon > enough:
                 return
 
     def say(self, epsilon: float, worst: int, adversary: str) -> None:
@@ -56,13 +103,40 @@ class Account:
         if epsilon > self.epsilon:
             self.epsilon, self.worst, self.adversary = epsilon, worst, adversary
 
-    def _largest(self) -> Iterator[tuple[int, Counter[Event]]]:
-        """Yield the rewards whose events are not all among another's: those lose no more."""
-        kept: list[Counter[Event]] = []
-        for number, events in sorted(self._events.items(), key=lambda found: -found[1].total()):
-            if not any(events <= other for other in kept):
-                kept.append(events)
-                yield number, events
+    def _largest(self) -> Iterator[tuple[int, list[Event], float]]:
+        """Yield rewards, all their events and their largest pure loss, unless another has as much of both."""
+        counts = np.zeros((len(self._known), len(self._columns)), dtype=np.int64)
+        for place, (counted, _) in enumerate(self._known):
+            counts[place, list(counted)] = list(counted.values())
+        pure = np.array([loss for _, loss in self._known])
+        together: dict[frozenset[int], int] = {}
+        for number, places in self._together():
+            together.setdefault(places, number)
+        found = [
+            (number, counts[list(places)].max(axis=0), float(pure[list(places)].max()))
+            for places, number in together.items()
+        ]
+        events = list(self._columns)
+        kept: list[tuple[NDArray[np.int64], float]] = []
+        for number, counted_all, loss in sorted(found, key=lambda each: (-int(each[1].sum()), -each[2])):
+            if not any(loss <= larger and (counted_all <= other).all() for other, larger in kept):
+                kept.append((counted_all, loss))
+                yield number, [events[column] for column in np.repeat(np.arange(len(events)), counted_all)], loss
+
+    def _together(self) -> Iterator[tuple[int, frozenset[int]]]:
+        """Yield, for every stretch of rewards, its first and what it was charged with in any run."""
+        changes = sorted(
+            change
+            for charge in self._charges
+            for change in ((charge.first, 1, charge.releases), (charge.last + 1, -1, charge.releases))
+        )
+        open_now: Counter[int] = Counter()
+        for place, (number, change, releases) in enumerate(changes):
+            open_now[releases] += change
+            if not open_now[releases]:
+                del open_now[releases]
+            if open_now and (place + 1 == len(changes) or changes[place + 1][0] != number):
+                yield number, frozenset(open_now)
 
 
 def _size(events: list[Event]) -> float:

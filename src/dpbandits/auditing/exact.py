@@ -6,9 +6,7 @@ noise must move to hide it; with delta, and for Gaussian noise, the accountant c
 for every run that was played. What it says of other runs, docs/auditing.md explains.
 """
 
-import math
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,50 +15,89 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
-from dpbandits.auditing.account import Account
 from dpbandits.auditing.claims import claim_to_test
-from dpbandits.auditing.horizons import telling_horizon
-from dpbandits.auditing.playing import CUTS, Game
-from dpbandits.auditing.secret import Leak, secret_reward
-from dpbandits.auditing.taint import Steering, TaintNoise, Unknown
+from dpbandits.auditing.reached import Reached
+from dpbandits.auditing.runs import FULLY_FOLLOWED, MOST_RUNS, Part, Runs, Size, reachable
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 
+USUAL_ARMS = (2, 3)
 USUAL_HORIZON = 256
-LONGEST_DECLARED = 2**14
-_TOLERANCE = 1e-9
-_FAR = 1e4  # scales: far more than any difference of sums, and no rounding that hides a reward
 
 
 @dataclass(frozen=True)
 class ExactAudit:
     """What every reward loses, over all runs played.
 
-    `losses` has, for every time, the most that its reward lost, in the sum of its pure losses (for Gaussian noise: the
-    root of twice its zCDP). `epsilon` is what the worst reward, number `worst`, loses at the claim's delta, by the
-    accountant. With a `leak` a secret was read without noise, and nothing bounds its loss. What is `unknown` is
-    something that this account cannot tell, and then there is no verdict.
+    The runs come in `parts`, each with a number of arms and of steps. What is said of one part, from `arms` to
+    `adversary`, is said of the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
+    pure losses (for Gaussian noise: the root of twice its zCDP). `epsilon` is what the worst reward, number `worst`,
+    loses at the claim's delta, by the accountant. With a `leak` a secret was read without noise, and nothing bounds its
+    loss. What is `unknown` is something that this account cannot tell, and then there is no verdict unless the rest
+    exceeds the claim. Lines of the policy's kernels that no run has executed are `unreached`, as file:line.
     """
 
     policy: Policy
-    arms: int
-    horizon: int
     seed: int
-    runs: int
-    claim: Guarantee
-    proved: Guarantee | None
-    losses: NDArray[np.float64]
-    epsilon: float
-    worst: int
-    adversary: str
+    parts: tuple[Part, ...]
     leak: str | None
     unknown: str | None
+    unreached: tuple[str, ...]
 
     @property
     def refuted(self) -> bool:
         """Whether some reward loses more than is claimed."""
-        return self.unknown is None and self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+        return self._worst.exceeds
+
+    @property
+    def runs(self) -> int:
+        """How many runs were played."""
+        return sum(part.runs for part in self.parts)
+
+    @property
+    def _worst(self) -> Part:
+        return max(self.parts, key=lambda part: (part.exceeds, part.share))
+
+    @property
+    def arms(self) -> int:
+        """The number of arms of the worst part."""
+        return self._worst.arms
+
+    @property
+    def horizon(self) -> int:
+        """The steps of the worst part; where a policy was declared for them, its runs went on for as long again."""
+        return self._worst.horizon
+
+    @property
+    def claim(self) -> Guarantee:
+        """What is claimed for these steps."""
+        return self._worst.claim
+
+    @property
+    def proved(self) -> Guarantee | None:
+        """What is proved for these steps."""
+        return self.policy.guarantee(self.horizon)
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The most that every reward lost in a run."""
+        return self._worst.losses
+
+    @property
+    def epsilon(self) -> float:
+        """What the worst reward loses."""
+        return self._worst.epsilon
+
+    @property
+    def worst(self) -> int:
+        """The time of the worst reward."""
+        return self._worst.worst
+
+    @property
+    def adversary(self) -> str:
+        """Who chose the noise when it lost most."""
+        return self._worst.adversary
 
     def __str__(self) -> str:
         from dpbandits.auditing.words import sentence
@@ -69,24 +106,29 @@ class ExactAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold; a loss without a bound is "infinity"."""
-
-        def plain(loss: float) -> float | str:
-            return "infinity" if loss == float("inf") else loss
-
         return {
             **{"policy": repr(self.policy), "arms": self.arms, "horizon": self.horizon, "seed": self.seed},
-            **{"runs": self.runs, "refuted": self.refuted, "epsilon": plain(self.epsilon), "worst": self.worst},
+            **{"runs": self.runs, "refuted": self.refuted, "epsilon": _plain(self.epsilon), "worst": self.worst},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
-            "losses": [plain(loss) for loss in self.losses.tolist()],
+            "losses": _stretches(self.losses),
             **{"adversary": self.adversary, "leak": self.leak, "unknown": self.unknown},
+            "parts": [
+                {
+                    **{"arms": part.arms, "horizon": part.horizon, "runs": part.runs, "steps": part.steps},
+                    **{"claim": part.claim.to_dict(), "epsilon": _plain(part.epsilon)},
+                    **{"worst": part.worst, "adversary": part.adversary},
+                }
+                for part in self.parts
+            ],
+            "unreached": list(self.unreached),
         }
 
 
 def exact_audit(
     policy: Policy,
     *,
-    arms: int = 2,
+    arms: int | None = None,
     horizon: int | None = None,
     claim: Budget | None = None,
     seed: int = 0,
@@ -96,9 +138,9 @@ def exact_audit(
 
     Args:
         policy: what to audit.
-        arms: how many arms.
-        horizon: steps per run; by default 256, more where a policy releases late. Runs to the horizon that a policy was
-            declared for go on after it, for as long again.
+        arms: how many arms; by default 2, and then 3.
+        horizon: steps per run; by default 256, and then as far as some 1500 decisions reach, at most 150,000. Runs to the
+            horizon that a policy was declared for go on after it, for as long again.
         claim: the budget to compare with, instead of what the policy claims.
         seed: of the usual noise and the rewards.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
@@ -109,81 +151,39 @@ def exact_audit(
     """
     if not isinstance(policy, Policy):
         raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
-    arms, horizon = validated_size(arms, usual_horizon(policy, arms) if horizon is None else horizon)
     seed = _validate.integer("[0, inf)", seed=seed)
-    stated = claim_to_test(policy, horizon, claim)
-    until = 2 * horizon if policy.horizon == horizon else horizon
-    adversaries = dict(_adversaries(arms, seed))
-    plays = [(name, cut) for name in adversaries for cut in CUTS]
-    account = Account(until)
-    leak = unknown = None
-    with Progress(len(plays), "runs", progress) as bar:
-        for number, (name, cut) in enumerate(plays, 1):
-            bar.describe(f"{name}, {cut}")
-            try:
-                noise = _played(policy, arms, horizon, until, cut, seed + number, adversaries[name])
-                account.add(noise, name)
-            except Leak as problem:
-                leak, plays = str(problem), plays[:number]
-                account.say(math.inf, 0, name)
-                account.losses[:] = math.inf
+    if arms is not None or horizon is not None:
+        validated_size(USUAL_ARMS[0] if arms is None else arms, 1 if horizon is None else horizon)
+    parts: list[Part] = []
+    sizes = list(_sizes(policy, arms, horizon))
+    reached = Reached(type(policy.configure(sizes[0].arms, sizes[0].horizon).params))
+    with Progress(MOST_RUNS * len(sizes), "runs", progress) as bar:
+        for size in sizes:
+            runs = Runs(policy, size, claim_to_test(policy, size.horizon, claim), seed, reached)
+            parts.append(runs.play(bar, to_the_last_line=size is sizes[-1] or horizon is not None))
+            if parts[-1].exceeds:
                 break
-            except Unknown as problem:
-                unknown, plays = str(problem), plays[:number]
-                break
-            bar.advance(1)
-        if leak is None and unknown is None:
-            bar.describe("composing")
-            account.settle(stated.delta, stated.epsilon)
-    return ExactAudit(
-        *(policy, arms, horizon, seed, len(plays), stated, policy.guarantee(horizon)),
-        losses=account.losses,
-        epsilon=account.epsilon,
-        worst=account.worst,
-        adversary=account.adversary,
-        leak=leak,
-        unknown=unknown,
-    )
+    unknown = next((part.unknown for part in parts if part.unknown is not None), None)
+    return ExactAudit(policy, seed, tuple(parts), parts[-1].leak, unknown, reached.missing)
 
 
-def usual_horizon(policy: Policy, arms: int) -> int:
-    """Return for how long to play: to the declared horizon, or until something was released several times."""
-    if policy.horizon is not None and policy.horizon <= LONGEST_DECLARED:
-        return policy.horizon
-    return max(USUAL_HORIZON, telling_horizon(policy, arms))
+def _sizes(policy: Policy, arms: int | None, horizon: int | None) -> Iterator[Size]:
+    """Yield what is asked; else short runs, which have everything in them early, and long ones."""
+    for many in USUAL_ARMS if arms is None else (arms,):
+        if horizon is not None:
+            yield Size(many, horizon)
+            continue
+        short = policy.horizon if policy.horizon is not None and policy.horizon <= FULLY_FOLLOWED else USUAL_HORIZON
+        yield Size(many, short)
+        if short != policy.horizon and (long := reachable(policy, many)).horizon > short:
+            yield long
 
 
-def _played(
-    policy: Policy, arms: int, horizon: int, until: int, cut: str, seed: int, steer: Steering | None
-) -> TaintNoise:
-    dice = random.Random(seed)  # noqa: S311
-    noise = TaintNoise(seed, steer)
-    game = Game(policy, arms, horizon, noise, object)
-    game.play(lambda t, arm: secret_reward(t, float(dice.random() < 0.5)), until, cut, seed)
-    return noise
+def _stretches(losses: NDArray[np.float64]) -> list[dict[str, float | str]]:
+    """Return losses by time, where they change."""
+    changes = [0, *(np.flatnonzero(np.diff(losses)) + 1).tolist()]
+    return [{"from": int(place) + 1, "loss": _plain(float(losses[place]))} for place in changes]
 
 
-def _adversaries(arms: int, seed: int) -> Iterator[tuple[str, Steering | None]]:
-    """Yield names and ways to choose the noise: by chance, none, and so that the policy goes where it hardly would."""
-    dice = random.Random(seed)  # noqa: S311
-    yield "usual", None
-    yield "no noise", lambda drawn, scale, arm: 0.0
-    yield "wild", lambda drawn, scale, arm: drawn * 10 ** dice.uniform(-1, 3)
-    for favourite in dict.fromkeys([0, 1, arms - 1]):
-        if favourite < arms:
-            yield f"for arm {favourite + 1}", _favouring(favourite)
-    yield "turns", _taking_turns(arms)
-
-
-def _favouring(favourite: int) -> Steering:
-    return lambda drawn, scale, arm: (_FAR if arm == favourite else -_FAR) * scale
-
-
-def _taking_turns(arms: int) -> Callable[[float, float, int], float]:
-    released = [0] * arms
-
-    def steer(drawn: float, scale: float, arm: int) -> float:
-        released[arm] += 1
-        return (_FAR if released[arm] <= min(released) + 1 else -_FAR) * scale
-
-    return steer
+def _plain(loss: float) -> float | str:
+    return "infinity" if loss == float("inf") else loss

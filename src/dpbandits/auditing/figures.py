@@ -7,6 +7,7 @@ import numpy as np
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.bounds import binomial_high, binomial_low
 from dpbandits.auditing.exact import ExactAudit
+from dpbandits.auditing.runs import FULLY_FOLLOWED
 from dpbandits.plots import COLOURS, drawn, same_every_time
 from dpbandits.privacy import Guarantee
 
@@ -59,7 +60,13 @@ def losses_svg(found: ExactAudit) -> bytes:
         axes = figure.add_subplot()
         finite = np.where(np.isfinite(found.losses), found.losses, np.nan)
         times = np.arange(1, len(found.losses) + 1)
-        axes.step(times, finite, where="mid", color=COLOURS[1], linewidth=1.2, label="most that it lost in a run")
+        label = "most that it lost in a run"
+        if found.horizon > FULLY_FOLLOWED:  # of most rewards only one of their block is known
+            known = np.flatnonzero((np.diff(finite, prepend=0.0) != 0) & (finite > 0))
+            axes.plot(times[known], finite[known], ".", color=COLOURS[1], markersize=3, label=label)
+            axes.set_xscale("log")
+        else:
+            axes.step(times, finite, where="mid", color=COLOURS[1], linewidth=1.2, label=label)
         endless = times[np.isinf(found.losses)]
         if len(endless):
             axes.plot(endless, np.full(len(endless), found.claim.epsilon), "^", color=COLOURS[2], label="no bound")
@@ -72,7 +79,8 @@ def losses_svg(found: ExactAudit) -> bytes:
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel("time of the reward")
         axes.set_ylabel("loss: sum over its releases")
-        axes.set_title("What does every single reward lose?", fontsize="medium", loc="left")
+        title = f"What does every single reward lose? ({found.arms} arms, {found.horizon:,} steps)"
+        axes.set_title(title, fontsize="medium", loc="left")
         axes.legend(frameon=False, fontsize="small")
         return drawn(figure, ".svg")
 

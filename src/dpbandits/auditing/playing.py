@@ -1,5 +1,6 @@
 """Game: a policy played in plain Python, one decision after the other, with rewards and noise of any kind."""
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,8 +39,18 @@ class Game:
 
     def play(self, reward: Callable[[int, int], Any], until: int, cut: str = "step", seed: int = 0) -> "Game":
         """Play up to and including step `until`; `reward(t, arm)` is the reward of one play."""
+
+        def total(t: int, arm: int, plays: int) -> Any:
+            return sum((reward(later, arm) for later in range(t + 1, t + plays)), start=reward(t, arm))
+
+        return self.play_blocks(total, until, cut, seed)
+
+    def play_blocks(
+        self, total: Callable[[int, int, int], Any], until: int, cut: str, seed: int = 0, decisions: float = math.inf
+    ) -> "Game":
+        """Play up to step `until`, or so many decisions; `total(t, arm, plays)` is the sum of a block from t on."""
         dice = random.Random(seed)  # noqa: S311
-        while self.t <= until:
+        while self.t <= until and len(self.blocks) < decisions:
             arm = int(select(self.params, self.state, self.t))
             if not 0 <= arm < self.arms:
                 raise InvalidInput(f"Expected `select` of {self.policy.name} to return an arm in [0, {self.arms - 1}].")
@@ -47,9 +58,9 @@ class Game:
             if longest < 1:
                 raise InvalidInput(f"Expected `hold` of {self.policy.name} to return at least 1.")
             plays = CUTS[cut](longest, dice)
-            total = sum((reward(t, arm) for t in range(self.t + 1, self.t + plays)), start=reward(self.t, arm))
+            reward = total(self.t, arm, plays)
             self.blocks.append((self.t, arm, plays))
             self.actions += [arm] * plays
             self.t += plays
-            update(self.params, self.state, arm, plays, total, self.t, self.noise)
+            update(self.params, self.state, arm, plays, reward, self.t, self.noise)
         return self

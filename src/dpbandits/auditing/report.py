@@ -77,7 +77,7 @@ def _exact(found: ExactAudit) -> list[Block]:
         ),
     ]
     # After a leak there is no account.
-    return [*blocks, pictures] if found.leak is None and found.unknown is None else blocks
+    return [*blocks, pictures] if found.leak is None and (found.refuted or found.unknown is None) else blocks
 
 
 def _verdict(found: Audit | ExactAudit) -> Table:

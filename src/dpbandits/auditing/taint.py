@@ -12,19 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from dpbandits.auditing.secret import Form, Leak, Secret, parts
-from dpbandits.errors import DPBanditsError
+from dpbandits.auditing.hidden import OTHERS
+from dpbandits.auditing.secret import Factor, Form, Leak, Secret, Unknown, parts, size
+from dpbandits.auditing.steering import Draw, Steering
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 
-# What becomes of a noise, from what was drawn, its scale and its arm. Any value has positive density, so a run with
-# noise of somebody's choice is a run that can happen.
-Steering = Callable[[float, float, int], float]
-
-
-class Unknown(DPBanditsError):
-    """A loss that this account cannot tell."""
+_PATIENCE = 256  # noises in one step, after which no adversary chooses them any more
+_MOST = 2**16  # and after which nobody waits for the end of the step
 
 
 class TaintNoise:
@@ -36,12 +32,25 @@ class TaintNoise:
         self.scales: list[float] = []
         self.mechanisms: list[int] = []  # of every noise, like its scale
         self.releases: list[Form] = []
+        self.noises: list[list[tuple[int, Factor]]] = []  # of every release, with their coefficients
+        self.plays_in: Callable[[int], int] = lambda number: 1  # how many rewards a term of a form means
+        self._in_step = 0  # noises that were drawn in this step
 
-    def fresh(self, scale: float, mechanism: int, arm: int) -> Secret:
-        """Return a new noise."""
+    def begin_step(self) -> None:
+        """Tell that another step begins."""
+        self._in_step = 0
+
+    def fresh(self, scale: float, mechanism: int, arm: int, secret: Any = 0.0) -> Secret:
+        """Return a new noise; it is for this secret."""
         form = self._drawn(scale, mechanism)
         value = reserve(self.seeded, scale, mechanism)
-        return Secret(value if self.steer is None else self.steer(value, scale, arm), form)
+        if self.steer is not None and self._in_step <= _PATIENCE:
+            total, terms = parts(secret)
+            value = self.steer(Draw(value, scale, arm, total, lambda: self._plays(terms)))
+        return Secret(value, form)
+
+    def _plays(self, form: Form) -> float:
+        return float(sum(size(factor) * self.plays_in(n) for (kind, n), factor in form.items() if kind == "reward"))
 
     def respond(self, secret: Any, scale: float, arm: int) -> float:
         """Release one random bit of one whole reward; nothing is known of the response of anything else."""
@@ -49,22 +58,30 @@ class TaintNoise:
         kinds = [kind for (kind, _), factor in form.items() if factor == 1]
         if kinds != ["reward"] or len(form) != 1:
             raise Unknown("a response of something that is not one whole reward")
-        self.releases.append({**form, **self._drawn(scale, RESPONSE)})
+        self._note({**form, **self._drawn(scale, RESPONSE)})
         bit = release(self.seeded, value, scale, RESPONSE)
-        return bit if self.steer is None else float(self.steer(2 * bit - 1, 1.0, arm) > 0)
+        is_steered = self.steer is not None and self._in_step <= _PATIENCE
+        return float(self.steer(Draw(2 * bit - 1, 1.0, arm)) > 0) if is_steered and self.steer else bit
 
     def _drawn(self, scale: float, mechanism: int) -> Form:
         if not 0 < scale < math.inf:
             raise Leak(f"a noise of scale {scale} protects nobody")
+        self._in_step += 1
+        if self._in_step > _MOST:
+            raise Unknown("a step draws noise without an end")
         self.scales.append(scale)
         self.mechanisms.append(mechanism)
-        return {("noise", len(self.scales) - 1): Fraction(1)}
+        return {("noise", len(self.scales) - 1): 1}
 
     def open(self, secret: Any) -> float:
         """Return the value of a secret that carries its noise."""
         value, form = parts(secret)
-        self.releases.append({key: factor for key, factor in form.items() if factor})
+        self._note(form)
         return value
+
+    def _note(self, form: Form) -> None:
+        self.releases.append(form)
+        self.noises.append(_noises(form))
 
     def losses(self) -> dict[int, float]:
         """Return, for every reward, the loss of changing it by 1: the cheapest shift of the noises that hides it.
@@ -74,37 +91,34 @@ class TaintNoise:
         if GAUSSIAN in self.mechanisms:
             raise Unknown("Gaussian noise has no pure loss")
         if self.has_noise_for_each():
-            return {number: float(sum(shifts)) for number, shifts in self._shifts().items()}
+            return {number: math.fsum(shifts) for number, shifts in self._shifts().items()}
         return self._least_losses()
 
     def rhos(self) -> dict[int, float]:
         """Return the zCDP of every reward: Σ (shift / σ)² / 2 over its releases, Gaussian ones with a noise each."""
         if set(self.mechanisms) != {GAUSSIAN} or not self.has_noise_for_each():
             raise Unknown("zCDP is for Gaussian releases with a noise each")
-        return {number: float(sum(shift**2 for shift in shifts)) / 2 for number, shifts in self._shifts().items()}
+        return {number: math.fsum(shift**2 for shift in shifts) / 2 for number, shifts in self._shifts().items()}
 
     def events(self) -> dict[int, list[Event]]:
         """Return, for every reward, what its releases are to the accountant; each must have a noise of its own."""
         if not self.has_noise_for_each():
             raise Unknown("a noise is in several releases")
         events: defaultdict[int, list[Event]] = defaultdict(list)
-        for form in self.releases:
-            noise, factor = _noises(form)[0]
-            scale = Fraction(self.scales[noise]) * abs(factor)
+        for form, ((noise, factor), *_) in zip(self.releases, self.noises, strict=True):
+            scale = Fraction(self.scales[noise]) * size(factor)
+            made: dict[Factor, Event] = {}  # most rewards of a release have the same coefficient
             for (kind, number), coefficient in form.items():
                 if kind == "reward":
-                    size = float(scale / abs(coefficient))
-                    mechanism = self.mechanisms[noise]
-                    if mechanism == RESPONSE:
-                        events[number].append(RandomizedResponseEvent(1 / size))
-                    else:
-                        events[number].append(GaussianEvent(size) if mechanism == GAUSSIAN else LaplaceEvent(size))
+                    if coefficient not in made:
+                        made[coefficient] = _event(float(scale / size(coefficient)), self.mechanisms[noise])
+                    events[number].append(made[coefficient])
         return events
 
     def has_noise_for_each(self) -> bool:
         """Tell whether every release has one noise, that is in no other."""
-        noises = [_noises(form) for form in self.releases]
-        return all(len(found) == 1 for found in noises) and len({found[0][0] for found in noises}) == len(noises)
+        numbers = [found[0][0] for found in self.noises if len(found) == 1]
+        return len(numbers) == len(self.noises) == len(set(numbers))
 
     def releases_once(self) -> bool:
         """Tell whether every released reward is in one release alone, as it is."""
@@ -113,50 +127,110 @@ class TaintNoise:
         ]
         return len(found) == len({number for number, _ in found}) and all(factor == 1 for _, factor in found)
 
-    def _shifts(self) -> dict[int, list[Fraction]]:
+    def takes_noise_out_of(self, form: Form) -> bool:
+        """Tell whether what was released is enough to take the noise out of a number, and leaves rewards in it.
+
+        Then whoever reads the number reads rewards. By elimination, the last noise of every release first.
+        """
+        known: dict[int, Form] = {}
+        for released in self.releases:
+            rest = _reduced(released, known)
+            if noises := _noises(rest):
+                known[max(noises)[0]] = rest
+        rest = _reduced(form, known)
+        return not _noises(rest) and any(rest.values())
+
+    def _shifts(self) -> dict[int, list[float]]:
         """Return how far the noise of each release must move to hide a reward, in its own scale, reward by reward."""
-        shifts: defaultdict[int, list[Fraction]] = defaultdict(list)
-        for form in self.releases:
-            noise, factor = _noises(form)[0]
+        shifts: defaultdict[int, list[float]] = defaultdict(list)
+        for form, ((noise, factor), *_) in zip(self.releases, self.noises, strict=True):
+            unit = 1 / (size(factor) * Fraction(self.scales[noise]))
+            whole = float(unit)
             for (kind, number), coefficient in form.items():
                 if kind == "reward":
-                    shifts[number].append(abs(coefficient / factor) / Fraction(self.scales[noise]))
+                    shifts[number].append(whole if coefficient == 1 else float(size(coefficient) * unit))
         return shifts
 
     def _least_losses(self) -> dict[int, float]:
         """Noises in several releases: the smallest Σ |shift| / scale under which none changes, a linear program."""
-        from scipy.optimize import linprog
-
         if not set(self.mechanisms) <= {LAPLACE}:
             raise Unknown("noise that is not Laplace noise is in several releases")
-        matrix = np.zeros((len(self.releases), len(self.scales)))
-        rewards: defaultdict[int, dict[int, Fraction]] = defaultdict(dict)
-        bare = set()  # rewards that left without any noise
+        rewards: defaultdict[int, list[tuple[int, Factor]]] = defaultdict(list)
         for row, form in enumerate(self.releases):
-            noises = _noises(form)
-            largest = max((abs(factor) for _, factor in noises), default=Fraction(1))
-            for noise, factor in noises:
-                matrix[row, noise] = float(factor / largest)
             for (kind, number), factor in form.items():
-                if kind == "reward":
-                    rewards[number][row] = factor / largest
-                    if not noises:
-                        bare.add(number)
-        costs = np.tile(1 / np.array(self.scales), 2)
-        losses = {}
-        for number, rows in rewards.items():
-            # In units of the largest change, so that a small one is not lost in the solver's tolerance.
-            unit = max(map(abs, rows.values()))
-            change = np.zeros(len(self.releases))
-            change[list(rows)] = [float(factor / unit) for factor in rows.values()]
-            losses[number] = math.inf
-            if number not in bare:
-                solution = linprog(costs, A_eq=np.hstack([matrix, -matrix]), b_eq=-change, method="highs")
-                losses[number] = float(unit) * float(solution["fun"]) if solution.success else math.inf
-        return losses
+                if kind == "reward" and number != OTHERS:
+                    rewards[number].append((row, factor))
+        groups = _groups(self.noises)
+        known: dict[tuple[tuple[int, Factor], ...], float] = {}
+        for rows in rewards.values():
+            if tuple(rows) not in known:
+                known[tuple(rows)] = self._least_loss(dict(rows), groups)
+        return {number: known[tuple(rows)] for number, rows in rewards.items()}
+
+    def _least_loss(self, rows: dict[int, Factor], groups: list[int]) -> float:
+        """Return the loss of a reward with these coefficients; only noises that its releases share, however far."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, hstack
+
+        if not all(self.noises[row] for row in rows):
+            return math.inf  # it left without any noise
+        own = {groups[row] for row in rows}
+        concerned = [row for row, group in enumerate(groups) if group in own]
+        noises = sorted({noise for row in concerned for noise, _ in self.noises[row]})
+        place = {noise: column for column, noise in enumerate(noises)}
+        # In units of the largest change, so that a small one is not lost in the solver's tolerance.
+        sizes = {row: max(Fraction(size(factor)) for _, factor in self.noises[row]) for row in concerned}
+        unit = max(abs(factor / sizes[row]) for row, factor in rows.items())
+        change = [float(-rows.get(row, 0) / sizes[row] / unit) for row in concerned]
+        entries = [
+            (float(factor / sizes[row]), at, place[noise])
+            for at, row in enumerate(concerned)
+            for noise, factor in self.noises[row]
+        ]
+        values, ats, columns = zip(*entries, strict=True)
+        matrix: Any = csr_array((values, (ats, columns)), shape=(len(concerned), len(noises)))
+        costs = np.tile([1 / self.scales[noise] for noise in noises], 2)
+        both: Any = hstack([matrix, -matrix])
+        solution = linprog(costs, A_eq=both, b_eq=change, method="highs")
+        return float(unit) * float(solution["fun"]) if solution.success else math.inf
 
 
-def _noises(form: Form) -> list[tuple[int, Fraction]]:
+def _event(scale: float, mechanism: int) -> Event:
+    if mechanism == RESPONSE:
+        return RandomizedResponseEvent(1 / scale)
+    return GaussianEvent(scale) if mechanism == GAUSSIAN else LaplaceEvent(scale)
+
+
+def _groups(noises: list[list[tuple[int, Factor]]]) -> list[int]:
+    """Return a number for every release; those that share noises, through whichever others, have the same."""
+    groups = list(range(len(noises)))
+
+    def root(row: int) -> int:
+        while groups[row] != row:
+            groups[row] = groups[groups[row]]
+            row = groups[row]
+        return row
+
+    first: dict[int, int] = {}
+    for row, found in enumerate(noises):
+        for noise, _ in found:
+            groups[root(row)] = root(first.setdefault(noise, row))
+    return [root(row) for row in range(len(noises))]
+
+
+def _reduced(form: Form, known: dict[int, Form]) -> Form:
+    """Return a form less such multiples of known ones that its last noises go, as far as they do."""
+    rest = dict(form)
+    while (noises := _noises(rest)) and max(noises)[0] in known:
+        noise, factor = max(noises)
+        other = known[noise]
+        ratio = Fraction(factor) / other["noise", noise]
+        rest = {key: rest.get(key, 0) - ratio * other.get(key, 0) for key in rest | other}
+        rest = {key: factor for key, factor in rest.items() if factor}
+    return rest
+
+
+def _noises(form: Form) -> list[tuple[int, Factor]]:
     return [(number, factor) for (kind, number), factor in form.items() if kind == "noise"]
 
 
@@ -164,7 +238,7 @@ def _noises(form: Form) -> list[tuple[int, Fraction]]:
 def _release(noise: TaintNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if mechanism == RESPONSE:
         return noise.respond(secret, scale, arm)
-    return noise.open(secret if scale == CARRIED else noise.fresh(scale, mechanism, arm) + secret)
+    return noise.open(secret if scale == CARRIED else noise.fresh(scale, mechanism, arm, secret) + secret)
 
 
 @reserve.register(TaintNoise)

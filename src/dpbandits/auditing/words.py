@@ -7,11 +7,12 @@ from dpbandits.auditing.exact import ExactAudit
 from dpbandits.privacy import Guarantee
 
 _LONG = 24
+_SHOWN = 5
 
 
 def verdict(found: Audit | ExactAudit) -> str:
     """Return the verdict in two or three words."""
-    if found.unknown is not None:
+    if found.unknown is not None and not found.refuted:
         return "cannot be told"
     if isinstance(found, Audit):
         return "refuted" if found.refuted else "not refuted"
@@ -22,14 +23,7 @@ def sentence(found: Audit | ExactAudit) -> str:
     """Return what was found, in a sentence or two."""
     claimed = f"{found.claim.epsilon:.6g} is claimed"
     if isinstance(found, ExactAudit):
-        if found.unknown is not None:
-            return f"Cannot be told: {found.unknown}, and what that loses is more than this account knows."
-        if found.leak is not None:
-            return f"Exceeds the claim: {found.leak}, so nothing bounds what it loses."
-        if found.refuted:
-            loss = f"reward {found.worst} loses {found.epsilon:.6g} (noise: {found.adversary})"
-            return f"Exceeds the claim: {loss}, and {claimed}."
-        return f"Within the claim: over {found.runs} runs no reward loses more than {found.epsilon:.6g}, and {claimed}."
+        return exact_sentence(found, claimed)
     sure = f"with {found.confidence * 100:.10g}% confidence"
     if found.refuted:
         return f"Refuted: {sure} epsilon is at least {found.lower_bound:.4f}, and {claimed}."
@@ -54,6 +48,44 @@ def sentence(found: Audit | ExactAudit) -> str:
     )
 
 
+def exact_sentence(found: ExactAudit, claimed: str) -> str:
+    """Return what the account found, and of how many arms and steps that is said."""
+    where = f"{found.arms} arms, {found.horizon:,} steps"
+    if found.leak is not None:
+        return f"Exceeds the claim: {found.leak} ({where}), so nothing bounds what it loses."
+    if found.refuted:
+        loss = f"reward {found.worst} loses {found.epsilon:.6g} ({where}, noise: {found.adversary})"
+        return f"Exceeds the claim: {loss}, and {claimed}."
+    if found.unknown is not None:
+        return f"Cannot be told: {found.unknown}, and what that loses is more than this account knows."
+    said = f"no reward loses more than {found.epsilon:.6g}, and {claimed}"
+    return f"Within the claim: over {found.runs} runs, {played(found)}, {said}.{_unreached(found)}"
+
+
+def played(found: ExactAudit) -> str:
+    """Return which numbers of arms and steps were played.
+
+    >>> from dpbandits import LDPUCBLaplace, exact_audit
+    >>> played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=20))
+    '2 and 3 arms for 20 steps'
+    """
+    many = {part.arms: "" for part in found.parts}
+    for arms in many:
+        steps = [f"{part.horizon:,}" for part in found.parts if part.arms == arms]
+        many[arms] = " and ".join(steps)
+    if len(set(many.values())) == 1:
+        return f"{' and '.join(map(str, many))} arms for {next(iter(many.values()))} steps"
+    return ", ".join(f"{arms} arms for {steps} steps" for arms, steps in many.items())
+
+
+def _unreached(found: ExactAudit) -> str:
+    """Return which lines no run has executed, if there are some."""
+    if not found.unreached:
+        return ""
+    shown = ", ".join(found.unreached[:_SHOWN]) + (" and more" if len(found.unreached) > _SHOWN else "")
+    return f" No run reached all of {shown}."
+
+
 def budget(guarantee: Guarantee | None) -> str:
     """Return a guarantee in few words."""
     if guarantee is None:
@@ -72,15 +104,15 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
         ("policy", f"{found.policy}"),
         (f"claim, for {found.horizon:,} steps", budget(found.claim)),
         ("proved (accountant's bound)", budget(found.proved)),
-        ("arms", f"{found.arms}"),
-        ("steps", f"{found.horizon:,}"),
     ]
     if isinstance(found, Audit):
+        rows += [("arms", f"{found.arms}"), ("steps", f"{found.horizon:,}")]
         seen = "the arms alone" if found.view == "actions" else "every release, and the arms that follow from them"
         used = f"{found.trials:,} of {found.asked:,}" if found.trials < found.asked else f"{found.trials:,}"
         rows += [("seen by the attacker", seen), ("trials", used), ("confidence", f"{found.confidence * 100:.10g}%")]
     else:
-        rows += [("runs", f"{found.runs}, by chance and by adversaries")]
+        rows += [("played", played(found)), ("runs", f"{found.runs}, by chance and by adversaries")]
+        rows += [("lines that no run reached", ", ".join(found.unreached) or "none")]
     return rows
 
 

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from dpbandits.auditing.broken.committing import DataDependentTime, OneArmOnly, RawTieBreak, SharedNoise
+from dpbandits.auditing.broken.dropping import DroppedUnreset
+from dpbandits.auditing.broken.late import IN_A_ROW, LONG_PHASE, MANY, OverlappingPhases, PooledAgain, TenthAfterMany
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
+from dpbandits.auditing.broken.rare import WINDOW, SecondLook, WeakThirdArm
 from dpbandits.auditing.broken.redrawn import RedrawnNodes
+from dpbandits.auditing.broken.reused import KeptNoise, NeverReset, SmallNoise
 from dpbandits.auditing.broken.spoiled import HalfNoise, PastHorizon
 from dpbandits.policies import DPUCB
 from dpbandits.policies.base import Policy
@@ -59,6 +63,42 @@ BROKEN: dict[str, Broken] = {
     "past-horizon": Broken(
         f"A schedule that was calibrated for {_DECLARED} plays of an arm goes on after them.",
         lambda epsilon, delta: PastHorizon(epsilon=epsilon, delta=0.0, horizon=_DECLARED),
+    ),
+    "tenth-after-1024": Broken(
+        f"After {MANY} plays of an arm its noise is divided by ten.",
+        lambda epsilon, delta: TenthAfterMany(epsilon=epsilon),
+    ),
+    "weak-third-arm": Broken(
+        "The third arm has half the noise.",
+        lambda epsilon, delta: WeakThirdArm(epsilon=epsilon),
+    ),
+    "second-look": Broken(
+        f"A sum is released again if its mean is ahead of the next arm's by {WINDOW[0]:.3f} to {WINDOW[1]:.3f}.",
+        lambda epsilon, delta: SecondLook(epsilon=epsilon),
+    ),
+    "kept-noise": Broken(
+        "Every arm keeps its noise, and uses it for all of its releases.",
+        lambda epsilon, delta: KeptNoise(epsilon=epsilon),
+    ),
+    "small-noise": Broken(
+        "Noise is drawn again until it is small.",
+        lambda epsilon, delta: SmallNoise(epsilon=epsilon),
+    ),
+    "never-reset": Broken(
+        "The sum of an arm is not reset after its release, and goes into the next one too.",
+        lambda epsilon, delta: NeverReset(epsilon=epsilon),
+    ),
+    "overlapping-phases": Broken(
+        f"The last reward of a phase of more than {LONG_PHASE} plays is also the first of the next.",
+        lambda epsilon, delta: OverlappingPhases(epsilon=epsilon),
+    ),
+    "pooled-again": Broken(
+        f"When an arm was chosen {IN_A_ROW} times in a row, the sum of all these phases is released too.",
+        lambda epsilon, delta: PooledAgain(epsilon=epsilon),
+    ),
+    "dropped-unreset": Broken(
+        "Once an arm was dropped, the loop that resets the sums ends before the last of those that are left.",
+        lambda epsilon, delta: DroppedUnreset(epsilon=epsilon),
     ),
 }
 

@@ -1,0 +1,54 @@
+"""What was executed of a policy, and what was not: to the branch of a line."""
+
+import sys
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.broken.late import TenthAfterManyParams
+from dpbandits.auditing.playing import Game
+from dpbandits.auditing.reached import Reached
+from dpbandits.auditing.words import sentence
+from dpbandits.mechanisms import SeededNoise
+
+
+def test_a_branch_that_is_not_taken_is_missing() -> None:
+    """The tenth is in one line with the right scale, and only its branch is late."""
+    reached = Reached(TenthAfterManyParams)
+    before = sys.gettrace()
+
+    def play(steps: int) -> set[str]:
+        game = Game(BROKEN["tenth-after-1024"].make(1.0, 0.0), 2, steps, SeededNoise(1))
+        with reached:
+            game.play_blocks(lambda t, arm, plays: 0.5 * plays, steps, "blocks")
+        return {line.split(":")[0] for line in reached.missing}
+
+    assert play(1000) == {"late.py", "phases.py"}  # phases.py: nothing comes after the last phase yet
+    assert "late.py" not in play(10_000)
+    assert sys.gettrace() is before
+
+
+def test_it_names_what_no_run_has_reached() -> None:
+    late: Any = BROKEN["tenth-after-1024"].make(1.0, 0.0)
+    found = dpb.exact_audit(late, arms=2, horizon=60)
+    assert not found.refuted
+    (line,) = (line for line in found.unreached if line.startswith("late.py:"))
+    assert f"No run reached all of {line}" in sentence(found)
+    assert found.to_dict()["unreached"] == list(found.unreached)
+
+
+@pytest.mark.parametrize("policy", [dpb.AdaPUCB(epsilon=1.0), dpb.DPSE(epsilon=1.0)], ids=lambda policy: policy.name)
+def test_all_of_a_policy_in_phases_is_reached(policy: Any) -> None:
+    found = dpb.exact_audit(policy)
+    assert found.unreached == ()
+    assert {part.arms for part in found.parts} == {2, 3}
+    assert "2 and 3 arms for 256 and 150,000 steps" in sentence(found)
+
+
+def test_narrow_windows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second look for gaps of 0.002, wherever they are, and for equal means."""
+    for window in ((0.05, 0.052), (0.41, 0.412), (0.73, 0.732), (-1e-9, 1e-9)):
+        monkeypatch.setattr("dpbandits.auditing.broken.rare.WINDOW", window)
+        assert dpb.exact_audit(BROKEN["second-look"].make(1.0, 0.0)).refuted, window
