@@ -190,7 +190,8 @@ def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert plain["refuted"] is True
     assert plain["tested"][0]["trials"] == found.tested[0].trials
-    assert json.loads(json.dumps(account.to_dict(), allow_nan=False))["losses"][0:2] == [{"from": 1, "loss": 1.0}, {"from": 3, "loss": 2.0}]
+    losses = json.loads(json.dumps(account.to_dict(), allow_nan=False))["losses"]
+    assert losses[:2] == [{"from": 1, "loss": 1.0}, {"from": 3, "loss": 2.0}]
     only = write_report(tmp_path / "exact.html", None, account).read_text()
     assert only.count("data:image/svg+xml") == 1
     assert "Again" not in only

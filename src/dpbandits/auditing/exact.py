@@ -139,8 +139,8 @@ def exact_audit(
     Args:
         policy: what to audit.
         arms: how many arms; by default 2, and then 3.
-        horizon: steps per run; by default 256, and then as far as some 1500 decisions reach, at most 150,000. Runs to the
-            horizon that a policy was declared for go on after it, for as long again.
+        horizon: steps per run; by default 256, and then as far as some 1500 decisions reach, at most 150,000. Runs to
+            the horizon that a policy was declared for go on after it, for as long again.
         claim: the budget to compare with, instead of what the policy claims.
         seed: of the usual noise and the rewards.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.

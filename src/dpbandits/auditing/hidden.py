@@ -1,8 +1,8 @@
 """The rewards of a run, hidden in secrets: one for every reward, or a few for a whole block.
 
 All rewards between the first and the last of a block enter a sum together and leave it together, so one of them stands
-for all: a block of any length has three terms. In long runs that go step by step only some rewards are followed, and
-the others share a term, number 0, which nobody adds up.
+for all: a block of any length has three terms. In long runs that go step by step, or have very many blocks, only some
+rewards are followed, and the others share a term, number 0, which nobody adds up.
 """
 
 import math
@@ -12,6 +12,7 @@ from dpbandits.auditing.secret import Secret
 
 OTHERS = 0
 EVERY, MANY, FEW = 0, 48, 8  # how many rewards of single steps are followed, besides the first and at powers of two
+_BLOCKS = 64  # so many are all followed, and of the later ones fewer and fewer
 
 
 class Hidden:
@@ -22,6 +23,7 @@ class Hidden:
         self._dice = dice
         self._followed = followed
         self._every = max(1, steps // followed) if followed else 1
+        self._blocks = 0
         self._offset = dice.randrange(self._every)
         level, gap = dice.random(), 10 ** dice.uniform(-4, 0)
         self._levels = [min(max(level + gap * dice.uniform(-1, 1), 0.0), 1.0) for _ in range(arms)]
@@ -38,6 +40,9 @@ class Hidden:
         last = t + plays - 1
         numbers: tuple[int, ...] | range = range(t, last + 1)
         if self._followed and plays > 3:
+            self._blocks += 1
+            if self._dice.random() * self._blocks > _BLOCKS:
+                return Secret(value, {("reward", OTHERS): plays})
             numbers = (t, t + 1, last)
             self.until[t + 1] = last - 1
         return Secret(value, {("reward", number): 1 for number in numbers})
