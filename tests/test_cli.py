@@ -229,21 +229,25 @@ def test_audit_says_what_it_found_and_how_to_repeat_it(run: Any, tmp_path: Path)
     page, data = tmp_path / "audit.html", tmp_path / "audit.json"
     status, out, err = run(*AUDIT, "--report", str(page), "--out", str(data))
     assert (status, err) == (0, "")
-    assert "Not refuted: with 95% confidence epsilon is at least 0." in out
-    found = json.loads(data.read_text())
-    assert f"epsilon is at least {found['sampled']['lower_bound']:.4f}" in out
-    assert found["exact"]["epsilon"] == 1.0
-    assert page.read_text().count("data:image/svg+xml") == 2
+    assert out.count("Not refuted: with 97.5% confidence epsilon is at least 0.") == 2  # 95% for both together
+    actions, releases, exact = json.loads(data.read_text())
+    assert [found["view"] for found in (actions, releases)] == ["actions", "releases"]
+    for found in (actions, releases):
+        assert f"epsilon is at least {found['lower_bound']:.4f}" in out
+    assert exact["epsilon"] == 1.0
+    assert page.read_text().count("data:image/svg+xml") == 3
     (again,) = (line.removeprefix("Again: dpbandits ") for line in out.splitlines() if line.startswith("Again: "))
     assert again in page.read_text()
     assert run(*again.split())[1] == out.split("Data: ")[0]
 
 
 def test_a_refuted_claim_is_exit_status_1(run: Any) -> None:
-    status, out, _ = run("audit", "ucb", "--epsilon", "2", "--trials", "2e5")
+    status, out, _ = run("audit", "ucb", "--epsilon", "2", "--trials", "2e5", "--view", "actions")
     assert status == 1
     assert "Refuted: with 95% confidence epsilon is at least" in out
     assert "and 2 is claimed" in out
+    status, out, _ = run("audit", "ucb", "--epsilon", "2", "--trials", "2e5")
+    assert (status, out.count("Audit of ucb")) == (1, 1)  # that was enough
     status, out, _ = run("audit", "dp-ucb", "--variant", "published", "--exact", "--horizon", "30")
     assert status == 1
     assert "Exceeds the claim: reward 3 loses 2 " in out
@@ -252,12 +256,14 @@ def test_a_refuted_claim_is_exit_status_1(run: Any) -> None:
     assert "Within the claim: over" in out
 
 
-def test_an_audit_with_a_report_fails_if_either_part_does(run: Any, tmp_path: Path) -> None:
-    words = ("audit", "dp-ucb-bound", "--variant", "published", "--trials", "2e4", "--report", str(tmp_path / "a.html"))
+def test_an_audit_fails_if_any_part_does(run: Any, tmp_path: Path) -> None:
+    words = ("audit", "broken/weak-third-arm", "--trials", "2e4")  # attacks have two arms
     status, out, _ = run(*words)
-    assert status == 1
-    assert "Not refuted" in out
-    assert "Exceeds the claim" in out
+    assert (status, out.count("Not refuted"), out.count("Exceeds the claim")) == (1, 2, 1)
+    status, out, _ = run(*words, "--view", "actions")
+    assert (status, out.count("Not refuted"), out.count("Exceeds the claim")) == (0, 1, 0)
+    status, out, _ = run(*words, "--view", "actions", "--report", str(tmp_path / "a.html"))
+    assert (status, out.count("Not refuted"), out.count("Exceeds the claim")) == (1, 1, 1)
 
 
 def test_broken_policies_are_listed_and_audited(run: Any) -> None:

@@ -183,7 +183,7 @@ def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
     assert sentence(found).startswith("Refuted: with 95% confidence epsilon is at least ")
     assert "reward 3 loses 2 " in sentence(account)
     assert ("seen by the attacker", "the arms alone") in settings(found)
-    page = write_report(tmp_path / "report.html", found, account, "dpbandits audit ucb").read_text()
+    page = write_report(tmp_path / "report.html", [found, account], "dpbandits audit ucb").read_text()
     assert page.count("data:image/svg+xml") == 2
     assert "dpbandits audit ucb" in page
     assert "is no proof" in page
@@ -192,7 +192,7 @@ def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
     assert plain["tested"][0]["trials"] == found.tested[0].trials
     losses = json.loads(json.dumps(account.to_dict(), allow_nan=False))["losses"]
     assert losses[:2] == [{"from": 1, "loss": 1.0}, {"from": 3, "loss": 2.0}]
-    only = write_report(tmp_path / "exact.html", None, account).read_text()
+    only = write_report(tmp_path / "exact.html", [account]).read_text()
     assert only.count("data:image/svg+xml") == 1
     assert "Again" not in only
 
@@ -206,7 +206,7 @@ def test_rewards_are_shown_as_digits_or_stretches() -> None:
 def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) -> None:
     leaking = dpb.exact_audit(BROKEN["shared-noise"].make(1.0, 0.0), horizon=12)
     assert math.isinf(leaking.epsilon)
-    assert write_report(tmp_path / "a.html", None, leaking).exists()
+    assert write_report(tmp_path / "a.html", [leaking]).exists()
     json.dumps(leaking.to_dict(), allow_nan=False)
     nothing = dpb.audit(dpb.DPSE(epsilon=1.0), horizon=4, trials=10_000)
     assert nothing.lower_bound == 0.0
@@ -215,4 +215,4 @@ def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) ->
     assert rare.trials <= 20_000
     assert rare.tested or "found no event" in sentence(rare)
     assert dpb.audit(dpb.DPUCB(epsilon=1.0), view="releases", trials=1000).trials <= 1010
-    assert write_report(tmp_path / "b.html", nothing, None).exists()
+    assert write_report(tmp_path / "b.html", [nothing]).exists()

@@ -51,7 +51,7 @@ def test_where_nothing_can_be_scored_it_says_so(tmp_path: Path) -> None:
     assert verdict(found) == "cannot be told"
     assert sentence(found).startswith("Cannot be told: noise is reserved and used in a way that the score")
     assert found.to_dict()["unknown"] == found.unknown
-    assert "cannot be told" in write_report(tmp_path / "a.html", found, None).read_text()
+    assert "cannot be told" in write_report(tmp_path / "a.html", [found]).read_text()
     silent = dpb.audit(InTurn(), **ASKED | {"horizon": 1})
     assert (silent.lower_bound, silent.unscored) == (0.0, 0.0)
     assert sentence(silent).startswith("Cannot be told: no run was seen")

@@ -1,5 +1,6 @@
 """report.html of an audit: one page that needs nothing else."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dpbandits.auditing.audit import Audit
@@ -24,15 +25,18 @@ _SHOWS = (
 )
 
 
-def write_report(path: Path, sampled: Audit | None, exact: ExactAudit | None, command: str | None = None) -> Path:
-    """Write the page of a sampled audit, an exact one, or both. `command` repeats it."""
-    parts = [found for found in (sampled, exact) if found is not None]
+_ATTACKS = {"actions": "Attack from the arms", "releases": "Attack from the releases"}
+
+
+def write_report(path: Path, parts: Sequence[Audit | ExactAudit], command: str | None = None) -> Path:
+    """Write the page of attacks and exact accounts of one policy. `command` repeats them."""
     title = f"Audit of {parts[0].policy.name}"
     blocks: list[Block] = [Heading(title, 1)]
-    if sampled is not None:
-        blocks += [Heading("Attack"), *_sampled(sampled)]
-    if exact is not None:
-        blocks += [Heading("Exact account"), *_exact(exact)]
+    for found in parts:
+        if isinstance(found, Audit):
+            blocks += [Heading(_ATTACKS[found.view]), *_sampled(found)]
+        else:
+            blocks += [Heading("Exact account"), *_exact(found)]
     blocks += [Heading("What this shows"), Bullets(_SHOWS)]
     if command is not None:
         blocks += [Heading("Again"), Bullets((("The same audit:", Code(command)),))]

@@ -9,9 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from dpbandits import _validate
 from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.report import write_report
+from dpbandits.auditing.views import VIEWS
 from dpbandits.auditing.words import script, sentence, settings
 from dpbandits.cli.app import app
 from dpbandits.cli.words import check_delta, check_ending, console, parse_policy, whole
@@ -22,6 +24,7 @@ from dpbandits.simulation.parts import write_file
 
 _BROKEN = "broken/"
 _DELTA = 1e-6
+_ARMS = 2
 
 
 @app.command("audit")
@@ -41,19 +44,27 @@ def audit_command(
     ] = None,
     variant: Annotated[str | None, typer.Option(help="The policy's variant, such as published.")] = None,
     view: Annotated[
-        str, typer.Option(help="What the attacker sees: actions (the arms alone) or releases (every value as well).")
-    ] = "actions",
-    arms: Annotated[int, typer.Option(help="How many arms.")] = 2,
+        str | None,
+        typer.Option(
+            help="Only attack, and see only: actions (the arms alone) or releases (every value as well). Default: one "
+            "after the other, then the exact account, until the claim is refuted.",
+            show_default=False,
+        ),
+    ] = None,
+    arms: Annotated[
+        int | None,
+        typer.Option(help="How many arms. Default: 2, and 3 as well for the exact account.", show_default=False),
+    ] = None,
     horizon: Annotated[
         str | None, typer.Option(help="Steps per run. Default: as few as the policy's choices need to differ.")
     ] = None,
     trials: Annotated[
-        str, typer.Option(help="The most runs to play, search and test together; 1e7 is a number.")
+        str, typer.Option(help="The most runs of an attack, search and test together; 1e7 is a number.")
     ] = "1e7",
-    confidence: Annotated[float, typer.Option(help="Of the lower bound on epsilon.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Of the lower bounds on epsilon, all together.")] = 0.95,
     exact: Annotated[
         bool,
-        typer.Option("--exact", help="Instead: the exact loss of every reward through all releases of many runs."),
+        typer.Option("--exact", help="Only the exact account: the loss of every reward through all releases."),
     ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same audit.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Cores to use. Default: all.")] = None,
@@ -66,10 +77,10 @@ def audit_command(
     """Try to break a privacy claim.
 
     It searches for two reward sequences that differ in one reward, and for something the policy then does much more
-    often with one than with the other. If that is more than its claim allows, the claim is refuted: exit status 1. A
-    claim that is not refuted (0) is not proved by that. With --exact, a loss above the claim is 1 too. 3 means that it
-    cannot be told: a loss that the exact account does not know, or releases none of which could be scored. Wrong input
-    is 2, a crash 70. Examples:
+    often with one than with the other. If that is more than its claim allows, the claim is refuted. Then it adds up,
+    from the policy's own code, what every reward loses. The exit status is 1 if the claim is refuted or exceeded; 0 if
+    it is not, which is no proof; 3 if it cannot be told: a loss that the account does not know, or releases that cannot
+    be scored; 2 for wrong input and 70 for a crash. Examples:
 
     dpbandits audit dp-ucb --variant published --epsilon 1
 
@@ -91,43 +102,53 @@ def audit_command(
     else:
         check_delta(delta, chosen)
     steps = None if horizon is None else whole("horizon", horizon)
-    sampled = account = None
+    views = [] if exact else list(VIEWS) if view is None else [view]
+    parts: list[Audit | ExactAudit] = []
     try:
-        if not exact:
-            sampled = audit(
-                chosen,
-                view=view,
-                arms=arms,
-                horizon=steps,
-                trials=whole("trials", trials),
-                confidence=confidence,
-                claim=claim,
-                seed=seed,
-                workers=workers,
-                gpu=gpu,
-            )
-        if exact or report is not None:
-            account = exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed)
+        for seen in views:
+            if not _is_refuted(parts):
+                parts.append(
+                    audit(
+                        chosen,
+                        view=seen,
+                        arms=_ARMS if arms is None else arms,
+                        horizon=steps,
+                        trials=whole("trials", trials),
+                        # One chance of a wrong accusation for all attacks together.
+                        confidence=1 - (1 - _validate.real("(0, 1)", confidence=confidence)) / len(views),
+                        claim=claim,
+                        seed=seed,
+                        workers=workers,
+                        gpu=gpu,
+                    )
+                )
+                _show(parts[-1])
+        if exact or report is not None or (view is None and not _is_refuted(parts)):
+            parts.append(exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed))
+            _show(parts[-1])
     except KeyboardInterrupt:
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
-    parts = [found for found in (sampled, account) if found is not None]
-    for found in parts:
-        _show(found)
-    given = {"--delta": delta, "--variant": variant, "--horizon": steps, "--report": report}
-    again = _command(parts[0], policy, epsilon, given)
+    given: dict[str, Any] = {"--delta": delta, "--variant": variant, "--arms": arms, "--horizon": steps, "--view": view}
+    if not exact:
+        given |= {"--trials": whole("trials", trials), "--confidence": confidence}
+    again = _command(policy, epsilon, {**given, "--seed": seed, "--report": report}, parts)
     print(f"Again: {again}")
     if report is not None:
-        write_report(report, sampled, account, again)
+        write_report(report, parts, again)
         print(f"Report: {report}")
     if out is not None:
-        plain = {"sampled": sampled and sampled.to_dict(), "exact": account and account.to_dict()}
-        write_file(out, (json.dumps(plain, indent=2, allow_nan=False) + "\n").encode())
+        write_file(out, (json.dumps([found.to_dict() for found in parts], indent=2, allow_nan=False) + "\n").encode())
         print(f"Data: {out}")
-    if any(found.refuted for found in parts):
+    if _is_refuted(parts):
         raise typer.Exit(1)
-    if parts[0].unknown is not None:
+    # What one part cannot tell, another may have told.
+    if all(found.unknown is not None for found in parts):
         raise typer.Exit(3)
+
+
+def _is_refuted(parts: list[Audit | ExactAudit]) -> bool:
+    return any(found.refuted for found in parts)
 
 
 def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
@@ -159,16 +180,14 @@ def _show(found: Audit | ExactAudit) -> None:
     print(sentence(found))
 
 
-def _command(found: Audit | ExactAudit, policy: str, epsilon: float, given: dict[str, Any]) -> str:
-    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}", "--arms", f"{found.arms}"]
+def _command(policy: str, epsilon: float, given: dict[str, Any], parts: list[Audit | ExactAudit]) -> str:
+    """Return the command that gives the same once more."""
+    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
     for option, value in given.items():
         words += [option, str(value)] if value is not None else []
-    if isinstance(found, Audit):
-        words += ["--view", found.view, "--trials", f"{found.asked}", "--confidence", f"{found.confidence!r}"]
-        words += ["--gpu"] if found.on_gpu else ["--no-gpu"]
-    else:
-        words += ["--exact"]
-    return shlex.join([*words, "--seed", f"{found.seed}"])
+    attacks = [found for found in parts if isinstance(found, Audit)]
+    words += ["--exact"] if not attacks else ["--gpu"] if attacks[0].on_gpu else ["--no-gpu"]
+    return shlex.join(words)
 
 
 def _broken_table() -> Table:
