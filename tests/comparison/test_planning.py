@@ -77,8 +77,8 @@ def test_every_run_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
         yield from play_runs(*arguments, **named)
 
     monkeypatch.setattr("dpbandits.comparison.planning.play_runs", counted)
-    plan(CONTENDERS, [0.8, 0.3, 0.5], horizon=100, epsilons=[0.5], runs=6)
-    assert played == [6, 6, 6]
+    plan(CONTENDERS, [0.8, 0.3, 0.5], horizon=100, epsilons=[0.5], runs=20)
+    assert played == [20, 20, 20]
 
 
 def test_a_policy_that_starts_with_the_best_arm_does_not_look_good() -> None:
@@ -143,6 +143,13 @@ def test_luck_does_not_make_an_experiment_long_enough() -> None:
     assert "these runs cannot tell that from drawing lots (50%), so play more of them" in lucky.sentences()[0]
 
 
+def test_few_runs_that_agree_by_chance_do_not_pass_for_sure() -> None:
+    """Lots with two orders: in 30 plans of the fewest runs, none may call the experiment long enough (chance 6%)."""
+    for seed in range(30):
+        asked = plan({"it": CONTENDERS["aware"]}, [0.6, 0.5], horizon=200, epsilons=[0.05], runs=20, seed=seed)
+        assert asked.recommendation is None
+
+
 def test_the_policy_of_a_level_is_chosen_by_the_other_half() -> None:
     """`b` looks better where it is reported, which must not help it."""
     asked = made(0.02, e05=0.03)
@@ -167,7 +174,7 @@ def test_of_equal_means_the_better_tail_is_taken() -> None:
 )
 def test_a_policy_that_does_not_keep_epsilon_is_refused(policy: Contender, message: str) -> None:
     with pytest.raises(dpb.InvalidInput, match=message):
-        plan({"it": policy}, [0.5, 0.6], horizon=100, epsilons=[0.5], runs=5)
+        plan({"it": policy}, [0.5, 0.6], horizon=100, epsilons=[0.5], runs=20)
 
 
 def test_sentences_say_the_numbers() -> None:
@@ -226,7 +233,7 @@ def test_the_best_of_several_policies() -> None:
 
 
 def test_the_figure_shows_every_policy_and_level() -> None:
-    asked = plan(CONTENDERS, [0.5, 0.6], horizon=1000, epsilons=[0.5, 1.0], runs=5)
+    asked = plan(CONTENDERS, [0.5, 0.6], horizon=1000, epsilons=[0.5, 1.0], runs=20)
     left, right = plan_figure(asked).axes
     assert {text.get_text() for text in left.get_legend().get_texts()} == {  # type: ignore[union-attr]
         *("aware", "local", "no privacy", "drawing lots"),
@@ -244,11 +251,11 @@ def test_the_figure_shows_every_policy_and_level() -> None:
         ({"horizon": 1}, r"Expected horizon=1 in \[2, 100000000\]"),
         ({"horizon": 10**9}, r"Expected horizon=1000000000 in \[2, 100000000\]"),
         ({"tolerance": 2.0}, r"Expected tolerance=2.0 in \[0, 1\]"),
-        ({"runs": 3}, r"Expected runs=3 in \[4, 1000000\]"),
+        ({"runs": 19}, r"Expected runs=19 in \[20, 1000000\]"),
         ({"contenders": {}}, "Expected at least one policy and one epsilon"),
     ],
 )
 def test_bad_questions_are_refused(changed: dict[str, object], message: str) -> None:
-    asked = {"contenders": CONTENDERS, "means": [0.5, 0.6], "horizon": 100, "epsilons": [1.0], "runs": 5, **changed}
+    asked = {"contenders": CONTENDERS, "means": [0.5, 0.6], "horizon": 100, "epsilons": [1.0], "runs": 20, **changed}
     with pytest.raises(dpb.InvalidInput, match=message):
         plan(**asked)  # type: ignore[arg-type]

@@ -84,6 +84,19 @@ def test_group_privacy_is_exact_for_the_worst_mechanism(epsilon: float, m: int) 
         assert one.delta == pytest.approx(float(delta), rel=1e-10)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-310])
+def test_group_privacy_of_next_to_nothing(epsilon: float) -> None:
+    """Before anything is released, nothing is lost: m times as much delta."""
+    whole = group_guarantee(Guarantee(epsilon, 1e-6, theorem="t", certified=True), 3)
+    assert whole.epsilon == 3 * epsilon
+    assert 3e-6 <= whole.delta <= 3e-6 * (1 + 1e-11)
+
+
+def test_group_privacy_of_a_delta_that_nobody_could_see() -> None:
+    whole = group_guarantee(Guarantee(355.2, 1e-312, theorem="t", certified=True), 3)
+    assert whole.delta == pytest.approx(1e-312 * math.exp(355.2) * (1 + math.exp(355.2)), rel=1e-3)
+
+
 def test_group_privacy_at_the_edges() -> None:
     assert per_reward_budget(Budget(2000.0, 1e-6), 2).delta == 0.0  # e^-1000 of it is below every float
     one = Guarantee(1.0, 1e-6, theorem="t", certified=True)

@@ -31,6 +31,7 @@ from dpbandits.simulation.watched import (
     WEIGHED,
     ForcedNoise,
     WatchedNoise,
+    expect,
 )
 
 POLICIES: list[Policy] = [
@@ -156,6 +157,23 @@ def test_a_run_is_scored_alike_whichever_rewards_it_was_played_with() -> None:
     scores, opposite = trials.scores(one, one, other, 500, 1), trials.scores(one, other, one, 500, 1)
     assert scores[:, RATIO] == pytest.approx(-opposite[:, RATIO], abs=1e-9)
     assert (scores[:, NOTE] == opposite[:, NOTE]).all()
+
+
+@pytest.mark.parametrize("old", [0.0, 7.0])
+def test_a_release_that_one_side_alone_makes_is_not_understood(old: float) -> None:
+    """Whatever memory held before: the first rewards do not get to the second release, so nothing marked it."""
+    first, second = forced_noise([1.0, 2.0]), forced_noise([1.0, 2.0])
+    second = second._replace(marks=first.marks)
+    first.marks[:], second.noises[:] = old, old
+    for mode in (PLAIN, MARKED, WEIGHED):
+        first.seen[:], first.known[:] = 0, 0.0
+        expect(first, 2, mode)
+        release(first, reserve(first, 1.0), CARRIED)
+    expect(second, 2, WEIGHED)
+    for _ in range(2):
+        release(second, reserve(second, 1.0), CARRIED)
+    assert second.seen[UNKNOWN] == 1
+    assert np.isnan(first.marks[1])
 
 
 def forced_noise(values: list[float]) -> ForcedNoise:

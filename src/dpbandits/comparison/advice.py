@@ -1,8 +1,8 @@
 """Advice: what a plan's numbers mean for the people of an experiment, in plain words.
 
-Every number comes with a margin: the interval of 95% reaches that far to either side. Nothing is said that rests on
-luck: the policy of a level is chosen on one half of the runs and its numbers are those of the other, and an experiment
-counts as long enough only if that holds at the worse end of the interval.
+Every number comes with a margin: the interval of 95% reaches that far to either side. The policy of a level is chosen on
+one half of the runs and its numbers are those of the other, so that the luckiest does not win. An experiment counts as
+long enough only if that holds at the worse end of the interval.
 """
 
 import math

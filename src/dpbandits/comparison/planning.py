@@ -24,9 +24,10 @@ from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.runner import log_spaced, play_runs
 
 NO_PRIVACY = "no privacy"
-# Policies that decide at every step get fewer runs, so that an answer takes seconds; never fewer than these.
+# Policies that decide at every step get fewer runs, so that an answer takes seconds; never fewer than these. With fewer
+# still, the runs of a half may agree by chance, and seem to be sure.
 _STEPS = 2e8
-_FEWEST_RUNS = 10
+_FEWEST_RUNS = 20
 _POINTS = 60
 
 
@@ -68,7 +69,7 @@ def plan(
         raise InvalidInput("Expected at least one policy and one epsilon.")
     levels = [_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons]
     horizon = _validate.integer("[2, 100000000]", horizon=horizon)
-    runs = _validate.integer("[4, 1000000]", runs=runs)
+    runs = _validate.integer(f"[{_FEWEST_RUNS}, 1000000]", runs=runs)
     tolerance = _validate.real("[0, 1]", tolerance=tolerance)
     asked: list[tuple[str, float, Policy]] = [(NO_PRIVACY, math.inf, IMED())]
     for name, contender in contenders.items():

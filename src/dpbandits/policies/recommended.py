@@ -6,7 +6,7 @@ from dpbandits.policies.dp_imed import DPIMED
 
 
 def recommended(*, epsilon: float, delta: float = 0.0) -> Policy:
-    """Return the best policy known here for a budget: DP-IMED with the noise-aware index.
+    """Return the policy to take for a budget: DP-IMED with the noise-aware index.
 
     It spends no delta. A reward is released once, and for a single release Laplace noise of scale 1/ε is smaller than
     the Gaussian noise that any small delta would allow.

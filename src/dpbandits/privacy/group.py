@@ -7,6 +7,7 @@ Prop. 1.9).
 """
 
 import math
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -53,7 +54,7 @@ def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
     return replace(
         guarantee,
         epsilon=up(Fraction(guarantee.epsilon) * m),
-        delta=above(guarantee.delta * math.exp(log_growth)) if guarantee.delta > 0 else 0.0,
+        delta=above(math.exp(log_growth + math.log(guarantee.delta))) if guarantee.delta > 0 else 0.0,
         unit=f"up to {m} rewards of one person",
         theorem=f"{guarantee.theorem}, group privacy",
     )
@@ -61,4 +62,6 @@ def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
 
 def _log_growth(epsilon: float, m: int) -> float:
     """Return ln Σ_{i<m} e^(iε), which is ln((e^(mε) - 1) / (e^ε - 1))."""
+    if epsilon == 0 or m * epsilon < sys.float_info.min:  # where quotients of the smallest floats mean nothing
+        return math.log(m)
     return (m - 1) * epsilon + math.log(math.expm1(-m * epsilon) / math.expm1(-epsilon))

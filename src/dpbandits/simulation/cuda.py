@@ -25,16 +25,7 @@ from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.loop import clear
 from dpbandits.simulation.scores import write_scores
 from dpbandits.simulation.script_loop import play_script, replay_script
-from dpbandits.simulation.watched import (
-    EXPECTED,
-    MODE,
-    PLAIN,
-    RELEASES,
-    RESERVED,
-    WEIGHED,
-    ForcedNoise,
-    WatchedNoise,
-)
+from dpbandits.simulation.watched import PLAIN, RELEASES, RESERVED, WEIGHED, ForcedNoise, WatchedNoise, expect
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two runs of a launch have one seed
 
@@ -176,8 +167,7 @@ def _force(
     wipe(state)
     wipe(forced.seen)
     wipe(forced.known)
-    forced.seen[EXPECTED] = releases
-    forced.seen[MODE] = mode
+    expect(forced, releases, mode)
     _replay(params, state, totals, forced, horizon, path)
 
 

@@ -15,14 +15,13 @@ from dpbandits.simulation.loop import _clear, clear
 from dpbandits.simulation.scores import write_scores
 from dpbandits.simulation.watched import (
     DIFFERENT,
-    EXPECTED,
-    MODE,
     PLAIN,
     RELEASES,
     RESERVED,
     WEIGHED,
     ForcedNoise,
     WatchedNoise,
+    expect,
 )
 
 WRONG_ARM = -1
@@ -110,8 +109,7 @@ def force(params: Any, state: Any, totals: Any, forced: Any, horizon: int, path:
     clear(state)
     clear(forced.seen)
     clear(forced.known)
-    forced.seen[EXPECTED] = releases
-    forced.seen[MODE] = mode
+    expect(forced, releases, mode)
     _replay_script(params, state, totals, forced, horizon, path)
 
 

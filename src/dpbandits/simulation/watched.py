@@ -115,6 +115,16 @@ def log_density(value: float, secret: float, scale: float, mechanism: int) -> fl
     return (-0.5 * shift * shift if mechanism == GAUSSIAN else -shift) - math.log(scale)
 
 
+@kernel
+def expect(noise: ForcedNoise, releases: int, mode: int) -> None:
+    """Begin a forced run with so many releases. Nothing of an earlier run is left in the marks of a first one."""
+    noise.seen[EXPECTED] = releases
+    noise.seen[MODE] = mode
+    if mode == PLAIN:
+        for place in range(releases):
+            noise.marks[place] = math.nan  # like nothing else
+
+
 @release.register(ForcedNoise)
 @kernel
 def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
@@ -126,14 +136,14 @@ def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LA
         return secret
     value = noise.values[place]
     mode = noise.seen[MODE]
+    noise.noises[place] = value - secret
     if scale != CARRIED:
         noise.known[DENSITY] += log_density(value, secret, scale, mechanism)
         if mechanism != RESPONSE:
             _measure(noise, value - secret, scale)
-        if mode != WEIGHED:
-            noise.marks[place] = math.nan  # like nothing else
+        if mode == MARKED:
+            noise.marks[place] = math.nan
         return value
-    noise.noises[place] = value - secret
     if mode == PLAIN:
         noise.marks[place] = secret
         _weigh(noise, place, 0.0)
