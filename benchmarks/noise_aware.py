@@ -183,7 +183,7 @@ def report(cases: list[Case], title: str, *, at_every_step: bool) -> None:
     ]
     text = (
         f"{RUNS} runs each, those that decide at every step as told, the arms in another random order in every run. "
-        "beaten by at least one: share of cases in which at least one other policy has a smaller mean at 99% confidence. "
+        "beaten by at least one: share of cases in which another policy has a smaller mean at 99% confidence. "
         "dp-imed (phases of ours) is published DP-IMED with the first phase and growth of the recommended policy.\n\n"
         f"{table(columns, criteria)}\n{table(names, rivals)}"
     )

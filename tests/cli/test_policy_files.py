@@ -67,6 +67,7 @@ def test_odd_names_of_files_and_modules_beside_them(tmp_path: Path) -> None:
         ("mine.py:Params", "Expected 'Params' to be the class of a policy in 'mine.py'"),
         ("empty.py:Name", "Expected 'Name' to be the class of a policy in 'empty.py', which has: none."),
         ("wrong.py:Name", "Expected file='wrong.py' to be a Python file that runs. It ends in ZeroDivisionError: "),
+        ("exits.py:Name", "Expected file='exits.py' to be a Python file that runs. It ends in SystemExit: 0"),
         ("words.py:Name", "Expected file='words.py' to be a Python file that runs. It ends in SyntaxError: "),
     ],
 )
@@ -77,13 +78,14 @@ def test_what_names_no_policy_is_one_sentence(
     copied(tmp_path, "empty.py", "")
     copied(tmp_path, "wrong.py", "1 / 0\n")
     copied(tmp_path, "words.py", "no program\n")
+    copied(tmp_path, "exits.py", "import sys\n\nsys.exit(0)\n")
     (tmp_path / "folder.py").mkdir()
     monkeypatch.chdir(tmp_path)
     known = set(sys.modules)
     with pytest.raises(InvalidInput) as refused:
         policy_class(text)
     assert str(refused.value).startswith(message)
-    assert not any(name.startswith(("wrong_", "words_")) for name in set(sys.modules) - known)
+    assert not any(name.startswith(("wrong_", "words_", "exits_")) for name in set(sys.modules) - known)
 
 
 def test_one_of_our_own_files_works_too() -> None:

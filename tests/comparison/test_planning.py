@@ -129,10 +129,10 @@ def test_nothing_is_advised_where_nothing_is_learnt() -> None:
     assert asked.recommendation is None
     assert asked.sentences()[-1] == (
         "Advice: do not run it like this. At none of these levels does a policy clearly beat drawing lots by 5%. It is "
-        "too short without privacy, too: plan for more people or fewer arms."
+        "too short without privacy, too: plan for more people."
     )
     some = made(0.02, e01=0.5, e05=0.46).sentences()[-1]  # 8% better than lots, and enough without privacy
-    assert some == "Advice: do not run it like this. Plan for more people, fewer arms or a larger ε."
+    assert some == "Advice: do not run it like this. Plan for more people or a larger ε."
 
 
 def test_luck_does_not_make_an_experiment_long_enough() -> None:
@@ -140,7 +140,8 @@ def test_luck_does_not_make_an_experiment_long_enough() -> None:
     sure, lucky = made(0.02, e05=0.36), made(0.02, error=0.05, e05=0.36)
     assert sure.recommendation is not None
     assert lucky.recommendation is None
-    assert "these runs cannot tell that from drawing lots (50%), so play more of them" in lucky.sentences()[0]
+    assert "these runs cannot tell whether that is a fifth fewer than by drawing lots (50%)" in lucky.sentences()[0]
+    assert lucky.sentences()[-1] == "Advice: do not run it like this. But play more runs first: these cannot tell."
 
 
 def test_few_runs_that_agree_by_chance_do_not_pass_for_sure() -> None:
@@ -180,27 +181,37 @@ def test_a_policy_that_does_not_keep_epsilon_is_refused(policy: Contender, messa
 def test_sentences_say_the_numbers() -> None:
     first, advice = made(0.02, e05=0.024).sentences()
     assert first == (
-        "With ε = 0.5 (a), 24 ± 1 of 1,000 people would get an arm that is not the best (2.40% ± 0.10%), against "
-        "20 ± 1 without privacy (2.00% ± 0.10%): privacy costs 4 ± 1 people, 0.40% ± 0.14% of all."
+        "With ε = 0.5 (a), 24.0 ± 1.0 of 1,000 people would get an arm that is not the best (2.40% ± 0.10%), against "
+        "20.0 ± 1.0 without privacy (2.00% ± 0.10%): privacy costs 4.0 ± 1.4 people, 0.40% ± 0.14% of all."
     )
     assert advice == (
-        "Advice: ε = 0.5 and the policy 'a'. Privacy then costs 4 ± 1 people, 0.40% ± 0.14% of all; it is the "
+        "Advice: ε = 0.5 and the policy 'a'. Privacy then costs 4.0 ± 1.4 people, 0.40% ± 0.14% of all; it is the "
         "strictest of these levels that costs at most 1%."
     )
     unsure = made(0.02, error=0.003, e05=0.024).sentences()[-1]  # up to 1.3%
     assert unsure.endswith("that costs at most 1%, as far as these runs can tell.")
     hopeless, _ = made(0.02, e05=0.45).sentences()
-    assert hopeless.endswith("hardly fewer than by drawing lots (50%), so this experiment is too short.")
+    assert hopeless.endswith("less than a fifth fewer than by drawing lots (50%), so this experiment is too short.")
     assert "no fewer than by drawing lots (50%)" in made(0.02, e05=0.7).sentences()[0]
+
+
+def test_advice_says_what_the_runs_cannot_tell() -> None:
+    unsure = made(0.02, error=0.003, e05=0.034).sentences()[-1]  # 1.4% more, up to 0.8% off
+    assert unsure.startswith("Advice: as far as these runs can tell, none of these levels costs at most 1%")
+    assert made(0.02, e05=0.034).sentences()[-1].startswith("Advice: none of these levels costs at most 1%")
+    weak = replace(made(0.02, e05=0.024), answers=(answer("a", 1e300, 0.024),))
+    assert weak.sentences()[-1].endswith("But an ε of 10 or more protects hardly anybody.")
 
 
 def test_a_cost_below_zero_is_told_as_it_is() -> None:
     by_chance = made(0.02, e05=0.0197).sentences()
-    assert "privacy costs 0 ± 1 people, -0.03% ± 0.14% of all." in by_chance[0]
+    assert "privacy costs -0.3 ± 1.4 people, -0.03% ± 0.14% of all." in by_chance[0]
     assert "IMED" not in "".join(by_chance)
     ahead = made(0.02, e05=0.01).sentences()
     for sentence in ahead:
-        assert "costs -10 ± 1 people, -1.00% ± 0.14% of all, so it is ahead of IMED, the yardstick without" in sentence
+        assert (
+            "costs -10.0 ± 1.4 people, -1.00% ± 0.14% of all, so it is ahead of IMED, the yardstick without" in sentence
+        )
         assert "which is not the best policy here" in sentence
 
 
@@ -208,10 +219,12 @@ def test_a_cost_below_zero_is_told_as_it_is() -> None:
     ("value", "margin", "most", "text"),
     [
         (1234.5, 67.8, 0, "1,230 ± 70"),
-        (24.04, 0.4, 0, "24 ± < 1"),
+        (24.04, 0.4, 1, "24.0 ± 0.4"),
+        (3000.0, 20_000.0, 1, "3,000 ± 20,000"),
+        (0.2, 20.0, 1, "0 ± 20"),
         (0.5, 0.0, 0, "0"),
         (-0.2, 3.3, 0, "0 ± 3"),
-        (99.96, 0.95, 2, "100.0 ± 0.9"),
+        (99.96, 0.96, 2, "100.0 ± 1.0"),
         (1e6, 99_999.0, 0, "1,000,000 ± 100,000"),
     ],
 )

@@ -23,7 +23,8 @@ from dpbandits.policies.base import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.simulation.trials import Trials
 
-FEWEST_TRIALS = 1000
+FEWEST_TRIALS, MOST_TRIALS = 1000, 10**12
+LONGEST = 2**17  # steps: every reward sequence of the search is in memory
 _SEARCH_SHARE = 0.4
 _EVENTS = 2
 # Shares of the test's trials after which it is looked at, and of the chance of a wrong bound that each look spends.
@@ -152,7 +153,7 @@ def audit(
         raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
     _validate.one_of(VIEWS, view=view)
     confidence = _validate.real("(0, 1)", confidence=confidence)
-    trials = _validate.integer(f"[{FEWEST_TRIALS}, inf)", trials=trials)
+    trials = _validate.integer(f"[{FEWEST_TRIALS}, {MOST_TRIALS}]", trials=trials)
     smallest_mass = _validate.real("[0, 1)", smallest_mass=smallest_mass)
     seed = _validate.integer("[0, inf)", seed=seed)
     arms = _validate.integer("[1, 1000]", arms=arms)
@@ -160,6 +161,8 @@ def audit(
         _validate.flag(gpu=gpu)
     if workers is not None:
         workers = _validate.integer("[1, 1024]", workers=workers)
+    if horizon is not None:
+        horizon = _validate.integer(f"[1, {LONGEST}]", horizon=horizon)
     arms, horizon = validated_size(arms, telling_horizon(policy, arms) if horizon is None else horizon)
     stated = claim_to_test(policy, horizon, claim)
     played = 0

@@ -36,7 +36,8 @@ def main() -> None:
             # typer and rich both end with 1 when they write to a closed pipe.
             if isinstance(ended.__context__, BrokenPipeError):
                 raise ended.__context__ from None
-            sys.stdout.flush()
+            if sys.stdout is not None:  # somebody closed it
+                sys.stdout.flush()
             raise
     except BrokenPipeError:
         _be_quiet()

@@ -90,6 +90,8 @@ def audit_command(
 
     dpbandits audit mine.py:ExploreThenCommit:plays=20 --epsilon 0.5 --view releases
     """
+    if exact and view is not None:
+        raise InvalidInput(f"Expected view={view!r} without --exact: either attacks, or the exact account.")
     check_ending(report=report, allowed=(".html",))
     check_ending(out=out, allowed=(".json",))
     if policy == "broken":

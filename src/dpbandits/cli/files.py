@@ -50,7 +50,7 @@ def _loaded(path: Path) -> ModuleType:
     sys.modules[name] = module  # before it runs: dataclasses and pickles look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as problem:  # noqa: BLE001  (it may do anything)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001  (it may do anything, and must not end this program)
         del sys.modules[name]
         reason = f"{type(problem).__name__}: {problem}"
         raise InvalidInput(f"Expected file={str(path)!r} to be a Python file that runs. It ends in {reason}") from None

@@ -51,7 +51,7 @@ def plan_command(
             help="How often to play each policy; those that decide at every step less often. One half chooses the "
             "policy of a level, the other is reported."
         ),
-    ] = "400",
+    ] = "2000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the answer to this file (.png, .svg, .pdf).")] = None,
 ) -> None:
@@ -105,10 +105,10 @@ def _questions(arms: int, gap: str, rate: float, means: str | None) -> list[list
 def _table(answer: Plan) -> Table:
     table = Table(
         title=f"{answer.horizon:,} people, arms that succeed with {shown_arms(answer.means)}",
-        caption="worse arm: people who get another arm than the best, on average, and in an unlucky run, one in a "
-        "hundred. regret: successes lost by that. ±: intervals of 95%. runs: those reported; as many others chose the "
-        "policy of each level. The arms are in another random order in every run. no privacy: IMED, which decides "
-        "anew for every person.",
+        caption="worse arm: people who get an arm other than the best, on average, and in an unlucky run, one in a "
+        "hundred. regret: successes lost by that. ±: about 95%, if no rare run is missing. runs: those reported; as "
+        "many others chose the policy of each level. The arms are in another random order in every run. no privacy: "
+        "IMED, which decides anew for every person.",
     )
     table.add_column("policy", overflow="fold")
     for column in ("ε", "worse arm", "unlucky", "regret", "runs"):

@@ -1,8 +1,9 @@
 """Advice: what a plan's numbers mean for the people of an experiment, in plain words.
 
-Every number comes with a margin: the interval of 95% reaches that far to either side. The policy of a level is chosen on
-one half of the runs and its numbers are those of the other, so that the luckiest does not win. An experiment counts as
-long enough only if that holds at the worse end of the interval.
+Every number comes with a margin: an interval of about 95% reaches that far to either side. About, since a run that
+goes wrong once in a thousand may be missing among the runs. The policy of a level is chosen on one half of them and its
+numbers are those of the other, so that the luckiest does not win. An experiment counts as long enough only if that
+holds at the worse end of the interval.
 """
 
 import math
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01  # a cost of privacy, as a share of the people, that needs no discussion
 _TOO_SHORT = 0.8  # of drawing lots: then nothing to speak of was learnt
 _LIKE_LOTS = 0.95
+_WEAK = 10.0  # of epsilon: e^10 times as likely
 _LEVEL = 0.975  # either side of an interval of 95%
 
 
@@ -116,8 +118,12 @@ class Plan:
         return min(learning, key=lambda answer: answer.worse.mean, default=None)
 
     def is_too_short(self, answer: Answer) -> bool:
-        """Tell whether it is not clear that people are better off than by drawing lots."""
+        """Tell whether it is not clear that a fifth fewer people get a worse arm than by drawing lots."""
         return not self._is_below(_TOO_SHORT, answer)
+
+    def _is_unclear(self, answer: Answer) -> bool:
+        """Tell whether more runs could show that it is long enough after all."""
+        return self.is_too_short(answer) and answer.worse.mean <= _TOO_SHORT * self.lots
 
     def _is_below(self, part: float, answer: Answer) -> bool:
         """Tell whether it gives clearly fewer people another arm than the best than that part of drawing lots."""
@@ -141,9 +147,9 @@ class Plan:
 
     def _too_short(self, answer: Answer) -> str:
         lots = f"drawing lots ({shown_share(self.lots)})"
-        if answer.worse.mean <= _TOO_SHORT * self.lots:
-            return f"these runs cannot tell that from {lots}, so play more of them, or plan for more people."
-        few = "hardly fewer" if answer.worse.mean < self.lots else "no fewer"
+        if self._is_unclear(answer):
+            return f"these runs cannot tell whether that is a fifth fewer than by {lots}, so play more of them."
+        few = "less than a fifth fewer" if answer.worse.mean < self.lots else "no fewer"
         return f"{few} than by {lots}, so this experiment is too short."
 
     def _price(self, cost: Cost) -> str:
@@ -159,26 +165,36 @@ class Plan:
         cost = self.cost(answer)
         what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
         if cost.share <= self.tolerance:
-            is_sure = cost.share + cost.margin <= self.tolerance
+            hedge = "" if cost.share + cost.margin <= self.tolerance else ", as far as these runs can tell"
+            weak = f" But an ε of {_WEAK:g} or more protects hardly anybody." if answer.epsilon >= _WEAK else ""
             return (
                 f"Advice: {what}. Privacy then costs {self._price(cost)}; it is the strictest of these levels that "
-                f"costs at most {shown_share(self.tolerance)}{'' if is_sure else ', as far as these runs can tell'}."
+                f"costs at most {shown_share(self.tolerance)}{hedge}.{weak}"
             )
+        is_sure = cost.share - cost.margin > self.tolerance
         return (
-            f"Advice: none of these levels costs at most {shown_share(self.tolerance)} of the people. The cheapest, "
-            f"{what}, costs {shown_share(*cost)}: plan for more people, fewer arms or a larger ε."
+            f"Advice: {'' if is_sure else 'as far as these runs can tell, '}none of these levels costs at most "
+            f"{shown_share(self.tolerance)} of the people. The cheapest, {what}, costs {shown_share(*cost)}: plan for "
+            f"more people{self._fewer_arms} or a larger ε."
         )
 
+    @property
+    def _fewer_arms(self) -> str:
+        return ", fewer arms" if len(self.means) > 2 else ""
+
     def _hopeless(self) -> str:
+        if any(self._is_unclear(self.best(epsilon)) for epsilon in self.epsilons):
+            return " But play more runs first: these cannot tell."
         text = ""
         if not any(self._is_below(_LIKE_LOTS, self.best(epsilon)) for epsilon in self.epsilons):
             text = " At none of these levels does a policy clearly beat drawing lots by 5%."
         if self.is_too_short(self.without):
-            return f"{text} It is too short without privacy, too: plan for more people or fewer arms."
-        return f"{text} Plan for more people, fewer arms or a larger ε."
+            fewer = " or fewer arms" if len(self.means) > 2 else ""
+            return f"{text} It is too short without privacy, too: plan for more people{fewer}."
+        return f"{text} Plan for more people{self._fewer_arms} or a larger ε."
 
     def _people(self, share: float, margin: float) -> str:
-        return shown(share * self.horizon, margin * self.horizon, most=0)
+        return shown(share * self.horizon, margin * self.horizon, most=1)
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return one row per policy and privacy level."""
@@ -195,7 +211,7 @@ class Plan:
 def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:
     """Return a value and its margin, both with the digits that the margin leaves; `most` is the most decimals.
 
-    >>> shown(1234.5, 67.8), shown(0.01234, 0.00056), shown(66.7, 0.0), shown(-3.2, 11.0, most=0)
+    >>> shown(1234.5, 67.8), shown(0.01234, 0.00056), shown(66.7, 0.0), shown(-3.2, 11.0)
     ('1,230 ± 70', '0.0123 ± 0.0006', '66.7', '-3 ± 11')
     """
     if margin <= 0:
@@ -204,11 +220,11 @@ def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:
     decimals = -math.floor(math.log10(margin * 1.05))  # 0.95 and more is written as 1
     if margin * 10**decimals < 2:  # 1 or 2 would say too little of 1.4
         decimals += 1
+    if 0 < abs(value) < margin:  # 3,000 ± 20,000 is not 0 ± 20,000
+        decimals = max(decimals, min(0, -math.floor(math.log10(abs(value)))))
     decimals = min(decimals, most)
-    rounded, off = round(value, decimals) + 0.0, round(margin, decimals)
     digits = max(decimals, 0)
-    least = "< 1" if off == 0 and most == 0 else f"{off:,.{digits}f}"
-    return f"{rounded:,.{digits}f}{unit} ± {least}{unit}"
+    return f"{round(value, decimals) + 0.0:,.{digits}f}{unit} ± {round(margin, decimals):,.{digits}f}{unit}"
 
 
 def shown_share(share: float, margin: float = 0.0) -> str:

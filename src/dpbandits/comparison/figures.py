@@ -96,7 +96,7 @@ def plan_figure(plan: Plan) -> "Figure":
     left.minorticks_off()
     left.set_xlabel("ε: smaller is more private")
     left.set_ylabel("people with another arm than the best, %")
-    left.set_title("At the end, with intervals of 95%", fontsize="medium", loc="left")
+    left.set_title("At the end, with intervals of about 95%", fontsize="medium", loc="left")
     right.plot(plan.times, 100 * plan.without.curve, color="black", linewidth=1.2, label="no privacy")
     for i, epsilon in enumerate(plan.epsilons):
         best = plan.best(epsilon)

@@ -37,7 +37,7 @@ def plan(
     *,
     horizon: int,
     epsilons: Sequence[float],
-    runs: int = 400,
+    runs: int = 2000,
     tolerance: float = TOLERANCE,
     seed: int = 0,
     workers: int | None = None,
