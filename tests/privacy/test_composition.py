@@ -1,6 +1,8 @@
 """Accounting against independent truth: exact inversion, enumeration, closed forms, dp-accounting itself."""
 
 import math
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,6 +220,33 @@ def test_equal_releases_by_squaring(event: Event, count: int, monkeypatch: pytes
     found = pld_epsilon([event] * count, 1e-6)
     monkeypatch.setattr(pld_module, "_SQUARED", 0)
     assert found == pytest.approx(pld_epsilon([event] * count, 1e-6), rel=1e-7)
+
+
+def test_every_convolution_is_reserved_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is taken from delta for rounding is so much a convolution, and counts those that are made."""
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+    made = []
+    for name in ("compose", "self_compose"):
+        original = getattr(PrivacyLossDistribution, name)
+
+        def counted(self: Any, *arguments: Any, original: Any = original, **named: Any) -> Any:
+            made.append(1)
+            return original(self, *arguments, **named)
+
+        monkeypatch.setattr(PrivacyLossDistribution, name, counted)
+    for counts in (
+        {20.0: 1},
+        {20.0: 2},
+        {20.0: 255},
+        {20.0: 256},
+        {20.0: 257},
+        {20.0: 127, 30.0: 127, 40.0: 300, 50.0: 1},
+    ):
+        made.clear()
+        events: Counter[Event] = Counter({LaplaceEvent(scale): count for scale, count in counts.items()})
+        pld_epsilon(events.elements(), 1e-6)
+        assert len(made) <= pld_module._convolutions(events) <= len(made) + 2 * len(counts)
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-9, 1e-10])
