@@ -47,6 +47,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "own": chained(contents_of(ExploreThenCommit(epsilon=0.5, plays=20))),
         "counter": counted.to_jsonl(),
         "empty": "",
+        "blank": " \n\n",
         "begun": chained(contents[:1]),
         "odd": chained([odd, {"note": "x"}, {**contents[1], "arm": "a" * 999, "scale": None, "first": 10**400}]),
     }
@@ -65,9 +66,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("forged", 1, "Does not hold: the releases cost epsilon = 4096 in one reward, and row 0 promises epsilon = 1."),
         ("picture", 1, "Does not hold: Row 0 cannot be read as a row of a ledger"),
         ("odd", 1, "Does not hold: Row 1 has other columns than a release"),
-        ("own", 3, "Cannot be told: the policy 'explore-then-commit' is none of ours"),
+        ("own", 3, "Cannot be told: the policy 'explore-then-commit' is not one of the built-in policies"),
         ("counter", 3, "Cannot be told: Row 0 is no configuration of a Bandit"),
         ("empty", 3, "Cannot be told: the text is empty"),
+        ("blank", 3, "Cannot be told: the text is empty"),
     ],
 )
 def test_verdicts(run: Any, files: dict[str, Path], name: str, status: int, verdict: str) -> None:
@@ -88,12 +90,27 @@ def test_heads(run: Any, files: dict[str, Path]) -> None:
     assert run("verify", files["true"], "--head", f"{number - 1}:{hashed}")[0] == 1
 
 
+def test_an_earlier_head(run: Any, files: dict[str, Path], tmp_path: Path) -> None:
+    """A ledger that has grown still begins with what it was."""
+    number, hashed = dpb.Ledger.from_jsonl(files["short"].read_text()).head
+    warning = f"The head covers the rows up to {number}, and not the 2 rows after it: "
+    for head in (hashed, f"{number}:{hashed}"):
+        page = tmp_path / "ledger.html"
+        status, out, _ = run("verify", files["true"], "--head", head, "--report", page)
+        assert status == 0
+        assert out.startswith(warning)
+        assert "Holds: " in out
+        assert warning in page.read_text()
+    _, out, _ = run("verify", files["true"], "--head", hashed, "--json")
+    assert (json.loads(out)["head_checked"], json.loads(out)["rows_after_head"]) == (True, 2)
+
+
 def test_claims(run: Any, files: dict[str, Path]) -> None:
     assert run("verify", files["true"], "--claim", "1")[0] == 0
     assert run("verify", files["true"], "--claim", "2", "--delta", "1e-6")[0] == 0
     status, out, _ = run("verify", files["true"], "--claim", "0.5")
     assert status == 1
-    assert "Does not hold: Row 0 promises epsilon = 1, and the claim is epsilon = 0.5." in out
+    assert "Does not hold: the schedule of row 0 costs epsilon = 1, and the claim is epsilon = 0.5." in out
 
 
 def test_a_policy_of_ones_own(run: Any, files: dict[str, Path]) -> None:

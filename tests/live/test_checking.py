@@ -9,6 +9,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits import Budget, InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
+from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.places import Stretch, fit_together
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
 from dpbandits.policies import POLICIES, Policy
@@ -69,7 +70,7 @@ def test_ledgers_at_every_moment_hold() -> None:
 
 def test_a_long_ledger_is_not_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many releases the rows are composed by a quick bound, which is above what tight accounting calibrated."""
-    monkeypatch.setattr("dpbandits.live.checking.releases._MOST_COMPOSED", 5)
+    monkeypatch.setattr("dpbandits.live.checking.releases.MOST_COMPOSED", 5)
     bandit = dpb.Bandit(
         dpb.DPUCBInt(epsilon=2.0, delta=1e-3, series="constant", horizon=200), arms=2, accept_delta=True
     )
@@ -135,6 +136,32 @@ class TestAttacks:
         assert checked(contents, head="0" * 64).verdict == "does not hold"
         assert "not checked" not in str(checked(contents, head=head)).splitlines()[0]
 
+    def test_an_earlier_head_covers_the_rows_up_to_its_own(self, contents: list[Content]) -> None:
+        assert checked(contents, head=checked(contents).head).warning is None
+        for length in (1, 3, len(contents) - 1):
+            head = checked(contents[:length]).head
+            assert head is not None
+            for kept in (head, list(head), head[1]):
+                found = checked(contents, head=kept)
+                assert found.holds
+                assert found.rows_after_head == len(contents) - length
+                assert str(found).startswith(f"The head covers the rows up to {length - 1}, and not the ")
+                assert any(item.startswith("The beginning: ") for item in found.checked)
+                assert not any(item.startswith("The end: ") for item in found.checked)
+                assert f"missing after row {length - 1} and none were added there" in found.unchecked[0]
+                assert checked(contents[: length - 1] or [{}], head=kept).verdict == "does not hold"  # cut off below it
+                rewritten = copied(contents)
+                rewritten[0]["arms"] = ["X", "Y"]
+                assert checked(rewritten, head=kept).verdict == "does not hold"
+            for other in ((head[0] + 1, head[1]), (head[0] - len(contents), head[1]), (-1, "0" * 64)):
+                assert checked(contents, head=other).verdict == "does not hold"
+
+    def test_a_promise_for_one_reward_is_bound_to_that_for_a_person(self, contents: list[Content]) -> None:
+        for change in ({"epsilon": 1000.0, "delta": 0.9}, {"delta": 0.9}, {"epsilon": 1000.0}, {"delta": 1e-9}):
+            forged = copied(contents)
+            forged[0]["reward_guarantee"] |= change
+            assert " in one reward does not follow." in checked(forged).reasons[0]
+
     def test_a_smaller_promise(self, contents: list[Content]) -> None:
         for column in ("guarantee", "reward_guarantee"):
             forged = copied(contents)
@@ -162,7 +189,7 @@ class TestAttacks:
             ({"arm": True}, "Row 3 has arm=True, which is no whole number."),
             ({"mechanism": "laplace"}, "Row 3 has mechanism='laplace', not 'discrete laplace'."),
             ({"sensitivity": 1}, "Row 3 has sensitivity=1, and one reward can move the sum by 4096."),
-            ({"scale": -1.0}, "Row 3 has scale=-1.0, which is no noise."),
+            ({"scale": -1.0}, "Row 3 has scale=-1.0, which cannot be the scale of noise."),
             ({"scale": 4096}, "Row 3 has scale=4096, which is no number with a decimal point."),
             ({"epsilon": row["epsilon"] / 2}, f"Row 3 has epsilon={row['epsilon'] / 2}, and its noise costs"),
             ({"count": row["count"] + 1}, f"Row 3 has count={row['count'] + 1}, and its sum is one of"),
@@ -223,12 +250,14 @@ class TestAttacks:
 
 
 def test_what_cannot_be_told() -> None:
-    assert check_ledger("").reasons == ("The text is empty: a ledger has at least one row.",)
+    for text in ("", "\n", "  \n\t"):
+        assert check_ledger(text).verdict == "cannot be told"
+        assert check_ledger(text).reasons == ("The text is empty: a ledger has at least one row.",)
     ledger = dpb.Ledger()
     Hybrid(epsilon=1.0, noise=RecordingNoise(SecureNoise(), ledger)).insert(1.0)
     assert "Row 0 is no configuration of a Bandit" in check_ledger(ledger.to_jsonl()).reasons[0]
     own = contents_of(ExploreThenCommit(epsilon=0.5, plays=20))
-    assert "'explore-then-commit' is none of ours: its class is needed" in checked(own).reasons[0]
+    assert "'explore-then-commit' is not one of the built-in policies: its class is needed" in checked(own).reasons[0]
     assert "format=2, and this version reads 1" in checked([{**TRUE[0], "format": 2}]).reasons[0]
     assert "format=True" in checked([{**TRUE[0], "format": True}]).reasons[0]
     for found in (check_ledger(""), check_ledger(ledger.to_jsonl()), checked(own)):
@@ -264,6 +293,50 @@ def test_claims() -> None:
         (contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6)), Budget(50.0), False),  # no pure bound for ever
     ):
         assert checked(contents, claim=claim).holds is holds, (contents[0]["policy"], claim)
+
+
+def test_a_claim_is_compared_with_what_is_recomputed() -> None:
+    """Row 0 may understate its promise by what machines differ; a claim may not be missed by that."""
+    for delta in (0.0, 1e-6):
+        contents = contents_of(dpb.DPUCBInt(epsilon=2.0, delta=delta, horizon=400))
+        true = contents[0]["guarantee"]["epsilon"]
+        assert checked(contents, claim=Budget(true, delta)).holds
+        low = true * (1 - (9e-7 if delta else 2.0**-41))
+        for column in ("guarantee", "reward_guarantee"):
+            contents[0][column]["epsilon"] = low
+        assert checked(contents).holds
+        found = checked(contents, claim=Budget(low, delta))
+        assert found.verdict == "does not hold"
+        assert found.whole is not None
+        assert found.whole.epsilon > low
+        cost, claimed = found.reasons[0].removeprefix("The schedule of row 0 costs ").split(", and the claim is ")
+        assert cost != claimed.removesuffix(".")
+
+
+def test_what_was_spent_is_certified_without_delta_alone() -> None:
+    """How many releases an arm has had depends on what was released, which composition does not allow for."""
+    with_delta = checked(contents_of(dpb.DPUCBInt(epsilon=1.0, delta=1e-6, horizon=2000), people=400))
+    assert with_delta.spent is not None
+    assert with_delta.spent.delta > 0
+    assert not with_delta.spent.certified
+    assert "So far they cost about epsilon = " in with_delta.sentence
+    assert "in the end at most epsilon = " in with_delta.sentence
+    assert to_page(with_delta, "ledger.jsonl").count("about epsilon = ") == 2  # the sentence, and the table of figures
+    pure = checked(INTERVAL)
+    assert pure.spent is not None
+    assert pure.spent.certified
+    assert "about" not in pure.sentence
+
+
+def test_what_was_spent_is_not_told_at_a_delta_that_is_only_promised() -> None:
+    """With everything else fitting: at a delta of 0.9 the same releases cost epsilon = 0."""
+    forged = copied(INTERVAL)
+    for column in ("guarantee", "reward_guarantee", "policy"):
+        forged[0][column]["delta"] = 0.9
+    found = checked(forged)
+    assert found.holds
+    assert found.spent == checked(INTERVAL).spent
+    assert checked(forged, claim=Budget(2.0)).holds  # what the schedule costs is the same, whatever is promised
 
 
 def test_users_policies_are_added_up() -> None:
@@ -315,7 +388,10 @@ def test_odd_arguments() -> None:
     ):
         with pytest.raises(InvalidInput, match=message):
             check_ledger(text, **named)
-    assert check_ledger(None).verdict == "does not hold"  # type: ignore[arg-type]
+    odd: Any
+    for odd in (None, 5, b"x", []):
+        with pytest.raises(InvalidInput, match="Expected a ledger as text, not "):
+            check_ledger(odd)
 
 
 def test_json_and_words() -> None:

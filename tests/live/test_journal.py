@@ -85,6 +85,7 @@ def test_terms_of_the_beginning_are_kept() -> None:
     for number in range(100):
         bandit.close(bandit.assign(unit=f"another {number}"), reward=0.5)
     assert len(bandit.ledger) > 4
+    assert dpb.check_ledger(bandit.ledger.to_jsonl(), head=bandit.ledger.head).holds
     again = dpb.Bandit.from_json(bandit.to_json(), noise=SharedNoise(2))
     assert again.guarantee == bandit.guarantee
     fresh = dpb.Bandit(dpb.DPUCBInt(epsilon=3.0, delta=1e-6, horizon=300), ["A", "B"], contributions=4)
@@ -179,11 +180,38 @@ def test_a_bandit_goes_on_with_the_schedule_that_it_began_with(tmp_path: Path, m
     assert known(again) == state
     assert again.guarantee == bandit.guarantee
     again.detach()
+    factor = 0.9  # a tighter bound
+    again = dpb.Bandit(policy, 2, journal=path)
+    assert again.guarantee == bandit.guarantee
+    again.detach()
     factor = 1.001
     with pytest.raises(
         dpb.JournalError, match=r"Expected epsilon=.*, as this version computes it for one reward, to be at most"
     ):
         dpb.Bandit(policy, 2, journal=path)
+
+
+def test_a_users_policy_that_costs_something_else_is_refused() -> None:
+    """Less, too: it may have another schedule, and then its old releases were not what it says."""
+    factor = 1.0
+
+    class Mine(dpb.DPIMED):
+        name = "mine"
+
+        def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+            guarantee = super().guarantee(horizon)
+            return dataclasses.replace(guarantee, epsilon=guarantee.epsilon * factor)
+
+    policy = Mine(epsilon=1.0)
+    bandit = dpb.Bandit(policy, 2, noise=SharedNoise(1))
+    text = bandit.to_json()
+    for same in (1.0, 1 + 1e-9, 1 - 1e-9):
+        factor = same
+        assert dpb.Bandit.from_json(text, policy=policy, noise=SharedNoise(1)).guarantee == bandit.guarantee
+    for other in (0.1, 1.1):
+        factor = other
+        with pytest.raises(dpb.InvalidInput, match=rf"Expected epsilon={other}.*, to be 1.0, as in the beginning\."):
+            dpb.Bandit.from_json(text, policy=policy, noise=SharedNoise(1))
 
 
 def test_two_bandits_on_one_journal_are_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.releases import COLUMNS
 from dpbandits.privacy import Budget, Ledger
-from dpbandits.privacy.ledger import Head
+from dpbandits.privacy.ledger import Head, is_hash
 from dpbandits.simulation.parts import write_file
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
@@ -53,7 +53,8 @@ def verify_command(
     """Tell whether a ledger keeps its promise: its chain, its configuration, every release, what they cost together.
 
     The exit status is 0 if it holds, 1 if it does not, 3 if it cannot be told, 2 for wrong input. Keep the head
-    elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. Examples:
+    elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. A ledger may have
+    grown since: the head vouches for the rows up to its own. Examples:
 
     dpbandits ledger verify trial.jsonl --claim 1 --head 17:6c1f...
 
@@ -112,9 +113,8 @@ def _text_of(file: Path) -> str:
 
 def _head(text: str) -> Head | str:
     number, colon, hashed = text.strip().lower().rpartition(":")
-    is_hash = len(hashed) == 64 and set(hashed) <= set("0123456789abcdef")
     is_number = number.isascii() and number.isdigit() and len(number) < 20
-    if not is_hash or (colon and not is_number):
+    if not is_hash(hashed) or (colon and not is_number):
         raise InvalidInput(f"Expected head={shown(text)} as HASH or NUMBER:HASH, with a hash of 64 digits and letters.")
     return (int(number), hashed) if colon else hashed
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpbandits._progress import Progress
 from dpbandits.errors import InvalidInput, JournalError
-from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.configuration import Configuration, Terms, is_ours
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.mechanisms import SecureNoise
@@ -149,10 +149,12 @@ def _restored(configuration: Configuration, snapshot: dict[str, Any], source: Se
     """Return the learner of a snapshot, on the terms that are in its ledger."""
     terms = Terms.from_dict(configuration, Ledger.from_jsonl(snapshot["ledger"])[0].content)
     begun, now = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
-    if now > begun * (1 + _SAME):  # less is what a tighter bound finds
+    # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
+    may_be_less = is_ours(configuration.policy)
+    if now > begun * (1 + _SAME) or (now < begun * (1 - _SAME) and not may_be_less):
         raise InvalidInput(
-            f"Expected epsilon={now}, as this version computes it for one reward, to be at most {begun}, "
-            "as in the beginning."
+            f"Expected epsilon={now}, as this version computes it for one reward, to be "
+            f"{'at most ' if may_be_less else ''}{begun}, as in the beginning."
         )
     learner = Learner(configuration, terms, source)
     learner.restore(snapshot)

@@ -80,7 +80,7 @@ class Ledger:
     @classmethod
     def from_jsonl(cls, text: str, head: Head | None = None) -> "Ledger":
         """Read an export and verify it on the way (see `verify`)."""
-        _validated_head(head)
+        validated_head(head)
         ledger = cls()
         ledger._rows.extend(_verified_rows(text))
         _check_head(ledger.head, head)
@@ -112,7 +112,7 @@ def verify(text: str, head: Head | None = None) -> Head:
     A chain cannot show that rows are missing at its end, or were added: pass the `head` that was kept elsewhere to
     check that. What the rows say is not looked at: `dpbandits.live.check_ledger` checks that too.
     """
-    _validated_head(head)
+    validated_head(head)
     found = (-1, GENESIS)
     for row in _verified_rows(text):
         found = (row.number, row.hash)
@@ -140,7 +140,7 @@ def _chained(number: int, previous: str, content_json: str) -> Row:
 def _verified_rows(text: str) -> Iterator[Row]:
     if not isinstance(text, str):
         raise LedgerError(f"Expected a ledger as text, not {shown(text)}.")
-    if not text:
+    if not text.strip():
         raise LedgerError("The text is empty: a ledger has at least one row.")
     previous = GENESIS
     for number, line in enumerate(text.splitlines()):
@@ -168,7 +168,13 @@ def _check_head(found: Head, expected: Head | None) -> None:
         )
 
 
-def _validated_head(head: object) -> None:
+def is_hash(text: str) -> bool:
+    """Tell whether a text could be the hash of a row."""
+    return len(text) == 64 and set(text) <= set("0123456789abcdef")
+
+
+def validated_head(head: object) -> None:
+    """Refuse what is not the number and the hash of a row; None is no head."""
     if head is None:
         return
     number, hashed = head if isinstance(head, tuple | list) and len(head) == 2 else (None, None)

@@ -15,13 +15,15 @@ from dpbandits.live.checking.verdict import (
     Unknown,
     Wrong,
     stated,
+    told_apart,
 )
 from dpbandits.policies import Policy
 from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee
-from dpbandits.privacy.ledger import Head
+from dpbandits.privacy.ledger import Head, is_hash, validated_head
 
 _CHAIN = "The chain: that every row has its hash and holds that of the row before."
 _END = "The end: that the last row is the one of the given head."
+_BEGINNING = "The beginning: that row {row:,} is the one of the given head, so that all rows up to it are as they were."
 _ROW_0 = (
     "Row 0: that its settings are those of a Bandit, that its policy runs as it says, and that its schedule costs no "
     "more than it promises, by our own accounting."
@@ -33,11 +35,12 @@ _ROWS = (
     "that none can be in two blocks.",
 )
 _UNCHECKED = (
-    "That the noise was really drawn so, from a good source, and once.",
+    "That the noise was really drawn so, from a good source, and only once.",
     "That every release was recorded, and that nothing else left the program.",
     "That the sums were those of the rewards they should hold, and that each person gave as few as they say.",
 )
 _UNCHECKED_END = "That no rows are missing at the end and none were added there: that takes the head."
+_UNCHECKED_SINCE = "That no rows are missing after row {row:,} and none were added there: that takes a later head."
 _UNCHECKED_COST = "What the whole schedule costs: it is too long to be added up, and the policy's own word was taken."
 
 
@@ -54,8 +57,8 @@ def check_ledger(
         text: what `Ledger.to_jsonl` returned.
         claim: the most that it may cost one person; row 0 makes a promise of its own.
         head: the head that was kept elsewhere, or its hash. Without it nobody can tell whether rows are missing at the
-            end, or were added.
-        policy: the class of a policy that is not one of ours.
+            end, or were added. It may be an earlier one: it vouches for the rows up to its own.
+        policy: the class of a policy that is not one of the built-in ones.
 
     >>> import dpbandits as dpb
     >>> bandit = dpb.Bandit(dpb.DPIMED(epsilon=1.0), arms=["A", "B"])
@@ -64,20 +67,21 @@ def check_ledger(
     >>> check_ledger(bandit.ledger.to_jsonl(), head=bandit.ledger.head).verdict
     'holds'
     >>> check_ledger(bandit.ledger.to_jsonl(), claim=Budget(0.5)).reasons
-    ('Row 0 promises epsilon = 1, and the claim is epsilon = 0.5.',)
+    ('The schedule of row 0 costs epsilon = 1, and the claim is epsilon = 0.5.',)
     """
-    _check_arguments(claim, head, policy)
-    found = LedgerCheck(CANNOT_BE_TOLD, (), (), _unchecked(head), 0, None, head_checked=head is not None, claim=claim)
-    if text == "":
+    _check_arguments(text, claim, head, policy)
+    unchecked = _UNCHECKED if head is not None else (_UNCHECKED_END, *_UNCHECKED)
+    found = LedgerCheck(CANNOT_BE_TOLD, (), (), unchecked, 0, None, head_checked=head is not None, claim=claim)
+    if not text.strip():
         return replace(found, reasons=("The text is empty: a ledger has at least one row.",))
     try:
-        ledger = Ledger.from_jsonl(text, None if isinstance(head, str) else head)
-        if isinstance(head, str) and ledger.head[1] != head:
-            raise LedgerError(f"The ledger ends at row {ledger.head[0]} with hash {ledger.head[1]}, not {head[:64]}.")
+        ledger = Ledger.from_jsonl(text)
+        kept = None if head is None else _row_of(head, ledger)
     except LedgerError as problem:
         return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),))
-    checked = (_CHAIN, *([] if head is None else [_END]))
-    found = replace(found, checked=checked, rows=len(ledger), head=ledger.head)
+    found = replace(found, checked=(_CHAIN,), rows=len(ledger), head=ledger.head)
+    if kept is not None:
+        found = _with_head(found, kept)
     try:
         promise = read_promise(ledger[0].content, policy)
         releases = Releases(promise)
@@ -85,20 +89,49 @@ def check_ledger(
     except Unknown as problem:
         return replace(found, reasons=(str(problem),))
     except Wrong as problem:
-        return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),), checked=(*checked, _ROW_0))
+        return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),), checked=(*found.checked, _ROW_0))
     spent = releases.spent()
     reasons = [*_cost_problems(promise, spent, claim), *releases.reasons]
     return replace(
         found,
         verdict=DOES_NOT_HOLD if reasons else HOLDS,
         reasons=tuple(reasons),
-        checked=(*checked, _ROW_0, *_ROWS),
+        checked=(*found.checked, _ROW_0, *_ROWS),
         unchecked=(*found.unchecked, *([_UNCHECKED_COST] if promise.cost_is_told else [])),
         policy=promise.configuration.policy.name,
         promised=promise.terms.person,
         whole=promise.person_cost,
         spent=_of_person(spent, promise),
         arms=releases.by_arm(),
+    )
+
+
+def _row_of(head: Head | str, ledger: Ledger) -> int:
+    """Return the number of the row that was the last one when the head was kept, or raise LedgerError."""
+    end = f"The ledger ends at row {ledger.head[0]} with hash {ledger.head[1]}"
+    if isinstance(head, str):
+        for row in ledger:
+            if row.hash == head:
+                return row.number
+        raise LedgerError(f"{end}, and no row has the hash of the given head, {head}.")
+    number, hashed = head
+    if not 0 <= number < len(ledger):
+        raise LedgerError(f"{end}, and the given head is row {shown(number)} with hash {hashed[:64]}.")
+    if ledger[number].hash != hashed:
+        raise LedgerError(f"Row {number} has hash {ledger[number].hash}, and in the given head it has {hashed[:64]}.")
+    return number
+
+
+def _with_head(found: LedgerCheck, kept: int) -> LedgerCheck:
+    """Say which rows the head covers: all of them, or those that were there when it was kept."""
+    since = found.rows - 1 - kept
+    if since == 0:
+        return replace(found, checked=(*found.checked, _END), rows_after_head=0)
+    return replace(
+        found,
+        checked=(*found.checked, _BEGINNING.format(row=kept)),
+        unchecked=(_UNCHECKED_SINCE.format(row=kept), *found.unchecked),
+        rows_after_head=since,
     )
 
 
@@ -110,7 +143,8 @@ def _cost_problems(promise: Promise, spent: Guarantee | None, claim: Budget | No
         cost = "more than can be bounded" if spent is None else stated(spent)
         problems.append(f"The releases cost {cost} in one reward, and row 0 promises {stated(promised)}.")
     if claim is not None and not promise.allows(claim):
-        problems.append(f"Row 0 promises {stated(promise.terms.person)}, and the claim is {stated(claim)}.")
+        cost, claimed = told_apart(promise.person_cost, claim)
+        problems.append(f"The schedule of row 0 costs {cost}, and the claim is {claimed}.")
     return problems
 
 
@@ -121,16 +155,14 @@ def _of_person(spent: Guarantee | None, promise: Promise) -> Guarantee | None:
         return None
 
 
-def _unchecked(head: object) -> tuple[str, ...]:
-    return _UNCHECKED if head is not None else (_UNCHECKED_END, *_UNCHECKED)
-
-
-def _check_arguments(claim: object, head: object, policy: object) -> None:
+def _check_arguments(text: object, claim: object, head: object, policy: object) -> None:
+    if not isinstance(text, str):
+        raise InvalidInput(f"Expected a ledger as text, not {shown(text)}.")
     if claim is not None and not isinstance(claim, Budget):
         raise InvalidInput(f"Expected claim={shown(claim)} to be a Budget, such as Budget(epsilon=1).")
-    is_hash = isinstance(head, str) and len(head) == 64 and set(head) <= set("0123456789abcdef")
-    is_pair = isinstance(head, tuple | list)  # looked at again where it is used
-    if not (head is None or is_hash or is_pair):
-        raise InvalidInput(f"Expected head={shown(head)} to be the number and the hash of a row, or its hash alone.")
+    if not isinstance(head, str):
+        validated_head(head)
+    elif not is_hash(head):
+        raise InvalidInput(f"Expected head={shown(head)} to be the hash of a row, or its number and hash.")
     if policy is not None and not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise InvalidInput(f"Expected policy={shown(policy)} to be the class of a policy.")

@@ -5,16 +5,12 @@ from itertools import takewhile
 
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.checking.verdict import Wrong
-from dpbandits.policies import POLICIES, Block, Policy
+from dpbandits.live.configuration import is_ours
+from dpbandits.policies import Block, Policy
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose
 from dpbandits.privacy.rounding import MARGIN, ratio_up
 
-_MOST_COMPOSED = 1000  # releases of a user's policy that are composed one by one, which takes a second or two
-
-
-def is_ours(policy: Policy) -> bool:
-    """Tell whether a policy is one of the library, whose accounting is proved and tested."""
-    return POLICIES.get(policy.name) is type(policy)
+MOST_COMPOSED = 1000  # releases that are composed one by one, which takes a second or two
 
 
 def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> bool:
@@ -56,9 +52,9 @@ def whole_cost_at(policy: Policy, horizon: float, schedule: Schedule, grid: int,
 
 def _added_up(schedule: Schedule, delta: float, grid: int) -> Guarantee | None:
     """Return what the blocks cost by our accountant; None if they are too many."""
-    numbers = range(_MOST_COMPOSED + 1)
+    numbers = range(MOST_COMPOSED + 1)
     blocks = [block for block in takewhile(bool, (block_of(schedule, number) for number in numbers)) if block]
-    if len(blocks) > _MOST_COMPOSED:
+    if len(blocks) > MOST_COMPOSED:
         return None
     if len(blocks) > 1 and blocks[1].first > 1:
         epsilon = max(ratio_up(1, block.scale) for block in blocks)

@@ -4,7 +4,6 @@ from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Parag
 from dpbandits.live.checking.verdict import (
     CANNOT_BE_TOLD,
     DOES_NOT_HOLD,
-    END_UNCHECKED,
     HOLDS,
     LedgerCheck,
     stated,
@@ -19,8 +18,8 @@ def to_page(found: LedgerCheck, file: str, command: str | None = None) -> str:
     """Return the page of what was found in a file. `command` repeats it."""
     title = f"Ledger {file}"
     blocks: list[Block] = [Heading(title, 1)]
-    if not found.head_checked:
-        blocks.append(Paragraph(END_UNCHECKED))
+    if found.warning is not None:
+        blocks.append(Paragraph(found.warning))
     blocks.append(Table(("verdict", "found"), ((Badge(found.verdict, _COLOURS[found.verdict]), found.sentence),)))
     blocks += [Heading("What it says, and what it costs"), Table(("", ""), _figures(found))]
     if found.arms:

@@ -11,8 +11,8 @@ from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
-from dpbandits.live.checking.cost import block_of, exceeds, is_ours, whole_cost, whole_cost_at
-from dpbandits.live.checking.verdict import Unknown, Wrong, stated
+from dpbandits.live.checking.cost import block_of, exceeds, whole_cost, whole_cost_at
+from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
 from dpbandits.live.configuration import (
     FORMAT,
     Configuration,
@@ -20,6 +20,7 @@ from dpbandits.live.configuration import (
     arm_names,
     check_delta,
     declared_horizon,
+    is_ours,
     settings_of,
 )
 from dpbandits.live.rewards import RewardScale
@@ -72,8 +73,11 @@ class Promise:
         return block_of(self.schedule, number)
 
     def allows(self, claim: Budget) -> bool:
-        """Tell whether the whole schedule is within a claim, at the delta of the claim if need be."""
-        if not exceeds(self.terms.person, claim):
+        """Tell whether the whole schedule is within a claim, at the delta of the claim if need be.
+
+        What counts is the cost as it is recomputed here, without a tolerance, whatever row 0 promises.
+        """
+        if not exceeds(self.person_cost, claim):
             return True
         budget = per_reward_budget(claim, self.configuration.contributions)
         try:
@@ -156,7 +160,8 @@ def _policy(settings: object, kind: type[Policy] | None) -> Policy:
         raise InvalidInput(f"Expected policy={kind.__name__} to be the one of the ledger, {shown(name)}.")
     if kind is None and name not in POLICIES:
         raise Unknown(
-            f"The policy {shown(name)} is none of ours: its class is needed (policy=..., or --policy mine.py:Name)."
+            f"The policy {shown(name)} is not one of the built-in policies: its class is needed "
+            "(policy=..., or --policy mine.py:Name)."
         )
     return _made(kind or POLICIES[name], {key: value for key, value in settings.items() if key != "name"}, "policy")
 
@@ -218,8 +223,22 @@ def _guarantee(plain: object, column: str) -> Guarantee:
     except (InvalidInput, TypeError, KeyError):
         is_same = False
     if not is_same:
-        raise Wrong(f"Row 0 has a {column} that is none: {shown(plain)}.")
+        raise Wrong(f"Row 0 has {column}={shown(plain)}, which is not a guarantee.")
     return stored
+
+
+def _check_group(promise: Promise) -> None:
+    """Compare the two promises: that for one reward must be worth that for a person."""
+    people, terms = promise.configuration.contributions, promise.terms
+    try:
+        implied = group_guarantee(terms.one_reward, people)
+    except InvalidInput:  # a delta of 1 or more
+        implied = None
+    if implied is None or exceeds(implied, terms.person, promise.same):
+        raise Wrong(
+            f"Row 0 promises {stated(terms.one_reward)} in one reward, "
+            f"from which {stated(terms.person)} in {terms.person.unit} does not follow."
+        )
 
 
 def _check_guarantees(promise: Promise) -> None:
@@ -237,9 +256,9 @@ def _check_guarantees(promise: Promise) -> None:
                 f"where its schedule has one in {cost.unit!r} with horizon={cost.horizon}."
             )
         if exceeds(cost, stored, promise.same):
-            raise Wrong(
-                f"Row 0 promises {stated(stored)} in {stored.unit}, but its schedule costs up to {stated(cost)}."
-            )
+            expensive, promised = told_apart(cost, stored)
+            raise Wrong(f"Row 0 promises {promised} in {stored.unit}, but its schedule costs up to {expensive}.")
+    _check_group(promise)
     assert terms.one_reward.unit == ONE_REWARD
     assert people == 1 or terms.person.unit != ONE_REWARD
     if is_ours(terms.policy):

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
+from dpbandits.live.checking.cost import MOST_COMPOSED
 from dpbandits.live.checking.places import Stretch, fit_together
 from dpbandits.live.checking.promise import Promise
 from dpbandits.live.checking.verdict import ArmSpent
@@ -37,7 +38,6 @@ COLUMNS: dict[str, type] = {
 # The noise source may step a scale up until OpenDP agrees, and machines differ in the last digit of a power.
 _BELOW, _ABOVE = 1 - 2.0**-50, 1 + 2.0**-40
 _LARGEST = 2**63  # of a sum in grid steps
-_MOST_COMPOSED = 1000  # with more releases, a quicker bound has to do
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Releases:
         try:
             self.events[arm][number].append(DiscreteLaplaceEvent(content["scale"], self.promise.grid))
         except InvalidInput:
-            return [f"has scale={content['scale']}, which is no noise."]
+            return [f"has scale={content['scale']}, which cannot be the scale of noise."]
         problems = self._noise_problems(content)
         if number != expected:
             return [*problems, f"is release {shown(number)} of arm {arm}, where release {expected} comes next."]
@@ -113,7 +113,7 @@ class Releases:
         entered = block.last - self.promise.schedule.count(content["release"] - 1)  # in this block, not before
         stretches.append(Stretch(first, last, entered))
         if not 1 <= first <= last <= MAX_HORIZON:
-            yield f"has first={shown(first)} and last={shown(last)}, which are no numbers of assignments."
+            yield f"has first={shown(first)} and last={shown(last)}, which cannot be the numbers of assignments."
         elif last > first if entered == 1 else last - first + 1 < entered:
             yield f"goes from assignment {first} to {last}, and {entered} entered."
         elif len(stretches) > 1 and first <= stretches[-2].last:
@@ -122,22 +122,29 @@ class Releases:
     # ---- what they cost
 
     def spent(self) -> Guarantee | None:
-        """Return what the rows cost the reward that lost most, by their own noise; None if that has no bound."""
-        delta = self.promise.terms.one_reward.delta
+        """Return what the rows cost the reward that lost most, by their own noise; None if that has no bound.
+
+        With delta > 0 it is not certified: composition is for a number of releases that was fixed in advance, and how
+        many an arm has had so far depends on what was released.
+        """
+        delta = self.promise.reward_cost.delta  # not what row 0 says, which may be anything larger
         worst = max(map(self._worst, self.events), key=_pure, default=[])
         if not worst:
             return Guarantee(0.0, horizon=None, theorem="nothing was released", certified=True)
         try:
-            if len(worst) <= _MOST_COMPOSED:
-                return compose(worst, delta)
-            costs = [Guarantee(_pure(worst), horizon=None, theorem=BASIC, certified=True)]
-            if delta > 0:
-                costs.append(Guarantee(_quick(worst, delta), delta, horizon=None, theorem=ZCDP, certified=True))
-                if not self.reasons:  # a beginning of the schedule costs no more than all of it
-                    costs.append(replace(self.promise.reward_cost, horizon=None))
-            return min(costs, key=lambda cost: cost.epsilon)
+            cost = compose(worst, delta) if len(worst) <= MOST_COMPOSED else self._quickly_composed(worst, delta)
         except (InvalidInput, OverflowError):
             return None
+        return replace(cost, certified=cost.delta == 0)
+
+    def _quickly_composed(self, worst: list[DiscreteLaplaceEvent], delta: float) -> Guarantee:
+        costs = [Guarantee(_pure(worst), horizon=None, theorem=BASIC, certified=True)]
+        if delta > 0:
+            rho = above(sum_up(event.epsilon**2 for event in worst) / 2)
+            costs.append(Guarantee(zcdp_epsilon(rho, delta), delta, horizon=None, theorem=ZCDP, certified=True))
+            if not self.reasons:  # a beginning of the schedule costs no more than all of it
+                costs.append(replace(self.promise.reward_cost, horizon=None))
+        return min(costs, key=lambda cost: cost.epsilon)
 
     def by_arm(self) -> tuple[ArmSpent, ...]:
         """Return what the rows of every arm cost."""
@@ -161,10 +168,6 @@ class Releases:
 
 def _pure(events: Iterable[DiscreteLaplaceEvent]) -> float:
     return sum_up(event.epsilon for event in events)
-
-
-def _quick(events: Iterable[DiscreteLaplaceEvent], delta: float) -> float:
-    return zcdp_epsilon(above(sum_up(event.epsilon**2 for event in events) / 2), delta)
 
 
 _KINDS = {int: "whole number", float: "number with a decimal point", str: "text"}

@@ -10,7 +10,7 @@ HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
 CANNOT_BE_TOLD = "cannot be told"
 
-END_UNCHECKED = (
+_END_UNCHECKED = (
     "The end of the ledger was not checked: without the head that was kept elsewhere, "
     "rows may be missing or added there."
 )
@@ -22,7 +22,7 @@ class Wrong(Exception):
 
 
 class Unknown(Exception):
-    """What makes that nothing can be told. The message is the reason."""
+    """What leaves the question open. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ class ArmSpent:
 class LedgerCheck:
     """What `check_ledger` found.
 
-    `spent` is what the rows cost the reward, or the person, that lost most; `whole` is what the whole schedule of row 0
-    can cost, recomputed; `promised` is what row 0 says. None where it could not be computed.
+    `spent` is what the rows cost the reward, or the person, that lost most. With delta = 0 it is exact; otherwise it
+    shows progress and is not certified, since how many releases an arm has had depends on what was released. `whole` is
+    what the whole schedule of row 0 can cost, recomputed; `promised` is what row 0 says. None where it could not be
+    computed.
     """
 
     verdict: str
@@ -50,6 +52,7 @@ class LedgerCheck:
     rows: int
     head: Head | None
     head_checked: bool
+    rows_after_head: int | None = None  # which the given head does not cover; None without one that is in the chain
     policy: str | None = None
     claim: Budget | None = None
     promised: Guarantee | None = None
@@ -63,21 +66,32 @@ class LedgerCheck:
         return self.verdict == HOLDS
 
     @property
+    def warning(self) -> str | None:
+        """What has to be known before the verdict: which rows no head covers."""
+        if not self.head_checked:
+            return _END_UNCHECKED
+        if not self.rows_after_head:
+            return None
+        covered = self.rows - 1 - self.rows_after_head
+        return (
+            f"The head covers the rows up to {covered:,}, and not the {counted(self.rows_after_head, 'row')} after it: "
+            "at the end, rows may be missing or added."
+        )
+
+    @property
     def sentence(self) -> str:
         """The verdict in a sentence."""
         if self.verdict == CANNOT_BE_TOLD:
             return f"Cannot be told: {_lowered(self.reasons[0])}"
         if self.verdict == DOES_NOT_HOLD:
             more = len(self.reasons) - 1
-            return f"Does not hold: {_lowered(self.reasons[0])}" + (
-                f" {_counted(more, 'more reason')}." if more else ""
-            )
+            return f"Does not hold: {_lowered(self.reasons[0])}" + (f" {counted(more, 'more reason')}." if more else "")
         assert self.whole is not None
         assert self.spent is not None
         assert self.promised is not None
         claimed = "" if self.claim is None else f" and the {stated(self.claim)} of the claim"
         return (
-            f"Holds: {_counted(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
+            f"Holds: {counted(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
             f"{stated(self.spent)} in {self.whole.unit}, and in the end at most {stated(self.whole)}: within the "
             f"{stated(self.promised)} that row 0 promises{claimed}."
         )
@@ -92,6 +106,7 @@ class LedgerCheck:
             "rows": self.rows,
             "head": None if self.head is None else {"number": self.head[0], "hash": self.head[1]},
             "head_checked": self.head_checked,
+            "rows_after_head": self.rows_after_head,
             "policy": self.policy,
             "claim": None if self.claim is None else {"epsilon": self.claim.epsilon, "delta": self.claim.delta},
             "promised": None if self.promised is None else self.promised.to_dict(),
@@ -101,12 +116,12 @@ class LedgerCheck:
         }
 
     def __str__(self) -> str:
-        lines = [] if self.head_checked else [END_UNCHECKED]
+        lines = [] if self.warning is None else [self.warning]
         lines.append(self.sentence)
         if len(self.reasons) > 1:
             lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_SHOWN])]
             if len(self.reasons) > _SHOWN:
-                lines.append(f"- and {_counted(len(self.reasons) - _SHOWN, 'more')}.")
+                lines.append(f"- and {counted(len(self.reasons) - _SHOWN, 'more')}.")
         for title, items in (("Checked:", self.checked), ("Cannot be checked:", self.unchecked)):
             lines += [title, *(f"- {item}" for item in items)] if items else []
         if self.head is not None:
@@ -115,11 +130,24 @@ class LedgerCheck:
 
 
 def stated(cost: Budget | Guarantee) -> str:
-    """Return a cost in few words."""
-    return f"epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
+    """Return a cost in few words; one that is not proved is "about" so much."""
+    about = "about " if isinstance(cost, Guarantee) and not cost.certified else ""
+    return f"{about}epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
 
 
-def _counted(number: int, noun: str) -> str:
+def told_apart(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
+    """Return two different costs in words that differ: with all digits, where few are the same."""
+    words = stated(cost), stated(allowed)
+    if words[0] != words[1]:
+        return words
+    return (
+        f"epsilon = {cost.epsilon!r}, delta = {cost.delta!r}",
+        f"epsilon = {allowed.epsilon!r}, delta = {allowed.delta!r}",
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things, in words."""
     return f"{number:,} {noun}" + ("" if number == 1 or noun == "more" else "s")
 
 
