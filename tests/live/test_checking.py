@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.places import Stretch, fit_together
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
 from dpbandits.policies import POLICIES, Policy
-from dpbandits.privacy import zcdp_epsilon
+from dpbandits.privacy import interval, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
 from phases import Phases
@@ -337,6 +338,33 @@ def test_what_was_spent_is_not_told_at_a_delta_that_is_only_promised() -> None:
     assert found.holds
     assert found.spent == checked(INTERVAL).spent
     assert checked(forged, claim=Budget(2.0)).holds  # what the schedule costs is the same, whatever is promised
+
+
+def test_a_schedule_is_made_as_far_as_the_rows_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes row 0 chooses the density, and the whole table of a thin endless schedule takes ten seconds."""
+    made, original = [], interval._irregular
+
+    def counted(*arguments: Any) -> Iterator[int]:
+        for n in original(*arguments):
+            made.append(n)
+            yield n
+
+    monkeypatch.setattr(interval, "_irregular", counted)
+    forged = contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6))
+    made.clear()
+    forged[0]["live_policy"]["density"] = 1e-4
+    assert "its release in the schedule has" in checked(forged).reasons[0]
+    assert 0 < len(made) < 100
+
+
+def test_pure_schedules_that_are_too_long_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten million losses can be written into row 0 as easily as ten."""
+    monkeypatch.setattr("dpbandits.live.checking.cost._MOST_ADDED_UP", 5)
+    found = checked(INTERVAL)
+    assert found.verdict == "cannot be told"
+    assert found.reasons == ("The schedule of row 0 has more than 5 releases of an arm, too many to add up.",)
+    assert checked(TRUE).holds  # every reward is in one release
+    assert checked(contents_of(dpb.DPUCBInt(epsilon=2.0, delta=1e-6, horizon=400))).holds  # there is a quick bound
 
 
 def test_users_policies_are_added_up() -> None:

@@ -20,6 +20,7 @@ from dpbandits.privacy import (
     squared_loss_bound,
 )
 from dpbandits.privacy.events import Event, size
+from dpbandits.privacy.interval import release_sequence
 from dpbandits.privacy.pld import pld_epsilon
 
 DELTA = math.exp(-10)
@@ -319,3 +320,11 @@ def test_intervals_grow_to_the_longest_and_stay(series: str) -> None:
         assert release_times(epsilon, 1.2, series, horizon=10**4).tolist() == [n for n in expected if n <= 10**4] + [
             *range(expected[-1] + step, 10**4 + 1, step)
         ]
+
+
+@pytest.mark.parametrize("series", ["y", "x", "constant"])
+@pytest.mark.parametrize(("epsilon", "horizon"), [(1.0, 50), (0.3, 10**4), (0.007, 10**5), (0.007, 10), (1e-5, 10**6)])
+def test_release_times_one_by_one(series: str, epsilon: float, horizon: int) -> None:
+    times = list(release_sequence(epsilon, 1.1, series, horizon=horizon))
+    assert times == release_times(epsilon, 1.1, series, horizon=horizon).tolist()
+    assert all(type(n) is int for n in times)

@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ from dpbandits.privacy import (
     release_progression,
 )
 from dpbandits.privacy.interval import MAX_HORIZON as MAX_DECLARED
-from dpbandits.privacy.interval import SERIES
+from dpbandits.privacy.interval import SERIES, release_sequence
 
 BONUSES = ("live", "frozen")
 ACCOUNTINGS = ("tight", "corollary")
@@ -251,9 +250,8 @@ class DPUCBInt(Policy):
     def blocks(self, horizon: int) -> Iterator[Block]:
         """Yield the releases of one arm: each is of all its rewards so far."""
         self._check_declared(horizon)
-        times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
-        rest = range(int(times[-1]) + step, horizon + 1, step) if len(times) else ()
-        return (Block(1, int(n), float(n) ** (self.v / 2)) for n in chain(times, rest))
+        times = release_sequence(self.interval_epsilon, self.v, self.series, horizon=horizon)
+        return (Block(1, n, float(n) ** (self.v / 2)) for n in times)
 
     def _check_declared(self, horizon: float) -> None:
         """Refuse a horizon beyond the declared one; infinity means whatever was declared."""

@@ -7,6 +7,7 @@ The first reward is the worst placed, it is in every release.
 """
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -85,16 +86,44 @@ def release_progression(
     v = _validated_v(v)
     series = _validate.one_of(SERIES, series=series)
     horizon = _validate.horizon(horizon)
-    longest = math.ceil(min(1 / epsilon, _LONGEST_STEP))
+    longest = _longest_step(epsilon)
     if series == "constant":
         return np.array([longest] if longest <= horizon else [], dtype=np.int64), longest
     p = v if series == "y" else v / 2
     return np.array(_irregular_times(epsilon, p, int(min(horizon, MAX_HORIZON))), dtype=np.int64), longest
 
 
+def release_sequence(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: int) -> Iterator[int]:
+    """Return the release times up to `horizon` one by one, found as they are asked for: a long table takes seconds.
+
+    >>> next(release_sequence(1e-6, v=1.1, series="y", horizon=10**15))
+    47467
+    """
+    epsilon = _validate.real("(0, 1]", epsilon=epsilon)
+    v = _validated_v(v)
+    series = _validate.one_of(SERIES, series=series)
+    horizon = _validate.integer("[1, inf)", horizon=horizon)
+    longest = _longest_step(epsilon)
+    if series == "constant":
+        return iter(range(longest, horizon + 1, longest))
+    return _continued(_irregular(epsilon, v if series == "y" else v / 2, min(horizon, MAX_HORIZON)), longest, horizon)
+
+
+def _continued(times: Iterator[int], step: int, horizon: int) -> Iterator[int]:
+    last = None
+    for last in times:
+        yield last
+    if last is not None:
+        yield from range(last + step, horizon + 1, step)
+
+
 @lru_cache(maxsize=2)  # one schedule is asked for several times, and long ones take a second
 def _irregular_times(epsilon: float, p: float, end: int) -> tuple[int, ...]:
-    longest = math.ceil(min(1 / epsilon, _LONGEST_STEP))
+    return tuple(_irregular(epsilon, p, end))
+
+
+def _irregular(epsilon: float, p: float, end: int) -> Iterator[int]:
+    longest = _longest_step(epsilon)
     times: list[int] = []
     first, collected = 1, 0.0  # where the search goes on, and the sum collected since the last release
     block = int(min(longest, _LARGEST_BLOCK, end))
@@ -106,10 +135,14 @@ def _irregular_times(epsilon: float, p: float, end: int) -> tuple[int, ...]:
         failures = int(np.count_nonzero(sums * epsilon < powers))
         if failures < len(i):
             times.append(first + failures)
+            yield times[-1]
             first, collected = first + failures + 1, 0.0
         else:
             first, collected = first + len(i), float(sums[-1])
-    return tuple(times)
+
+
+def _longest_step(epsilon: float) -> int:
+    return math.ceil(min(1 / epsilon, _LONGEST_STEP))
 
 
 def interval_events(

@@ -4,13 +4,14 @@ from dataclasses import fields, replace
 from itertools import takewhile
 
 from dpbandits.live.blocks import Schedule
-from dpbandits.live.checking.verdict import Wrong
+from dpbandits.live.checking.verdict import Unknown, Wrong
 from dpbandits.live.configuration import is_ours
 from dpbandits.policies import Block, Policy
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose
 from dpbandits.privacy.rounding import MARGIN, ratio_up
 
 MOST_COMPOSED = 1000  # releases that are composed one by one, which takes a second or two
+_MOST_ADDED_UP = 100_000  # losses of a built-in policy with delta = 0, which takes some four seconds
 
 
 def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> bool:
@@ -28,6 +29,8 @@ def block_of(schedule: Schedule, number: int) -> Block | None:
 
 def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) -> tuple[Guarantee, bool]:
     """Return what the whole schedule costs one reward, and whether we have only the policy's word for it."""
+    if is_ours(policy) and getattr(policy, "delta", 0.0) == 0 and is_cumulative(schedule):
+        _check_length(schedule)
     try:
         told = policy.guarantee(horizon)
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
@@ -40,6 +43,18 @@ def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) ->
     if added_up is None:
         return told, True
     return replace(added_up, horizon=told.horizon), False
+
+
+def is_cumulative(schedule: Schedule) -> bool:
+    """Tell whether a reward is in all later releases of its arm, and not in one alone."""
+    second = block_of(schedule, 1)
+    return second is not None and second.first == 1
+
+
+def _check_length(schedule: Schedule) -> None:
+    """Refuse to add up losses without end: with delta there are quick bounds for long schedules, without it none."""
+    if block_of(schedule, _MOST_ADDED_UP) is not None:
+        raise Unknown(f"The schedule of row 0 has more than {_MOST_ADDED_UP:,} releases of an arm, too many to add up.")
 
 
 def whole_cost_at(policy: Policy, horizon: float, schedule: Schedule, grid: int, delta: float) -> Guarantee | None:

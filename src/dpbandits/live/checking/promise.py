@@ -11,7 +11,7 @@ from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
-from dpbandits.live.checking.cost import block_of, exceeds, whole_cost, whole_cost_at
+from dpbandits.live.checking.cost import block_of, exceeds, is_cumulative, whole_cost, whole_cost_at
 from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
 from dpbandits.live.configuration import (
     FORMAT,
@@ -53,8 +53,7 @@ class Promise:
     @property
     def is_cumulative(self) -> bool:
         """Whether a reward is in all later releases of its arm, and not in one alone."""
-        second = self.block(1)
-        return second is not None and second.first == 1
+        return is_cumulative(self.schedule)
 
     @property
     def same(self) -> float:
@@ -80,6 +79,8 @@ class Promise:
         if not exceeds(self.person_cost, claim):
             return True
         budget = per_reward_budget(claim, self.configuration.contributions)
+        if budget.delta == self.reward_cost.delta:  # known already, and a long schedule takes seconds
+            return not exceeds(self.reward_cost, budget)
         try:
             horizon = self.configuration.horizon
             cost = whole_cost_at(self.terms.policy, horizon, self.schedule, self.grid, budget.delta)
