@@ -14,7 +14,8 @@ from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.places import Stretch, fit_together
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
 from dpbandits.policies import POLICIES, Policy
-from dpbandits.privacy import interval, zcdp_epsilon
+from dpbandits.privacy import interval as interval_module
+from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
 from phases import Phases
@@ -342,14 +343,14 @@ def test_what_was_spent_is_not_told_at_a_delta_that_is_only_promised() -> None:
 
 def test_a_schedule_is_made_as_far_as_the_rows_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever writes row 0 chooses the density, and the whole table of a thin endless schedule takes ten seconds."""
-    made, original = [], interval._irregular
+    made, original = [], interval_module._irregular
 
     def counted(*arguments: Any) -> Iterator[int]:
         for n in original(*arguments):
             made.append(n)
             yield n
 
-    monkeypatch.setattr(interval, "_irregular", counted)
+    monkeypatch.setattr(interval_module, "_irregular", counted)
     forged = contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6))
     made.clear()
     forged[0]["live_policy"]["density"] = 1e-4
@@ -364,7 +365,10 @@ def test_pure_schedules_that_are_too_long_cannot_be_told(monkeypatch: pytest.Mon
     assert found.verdict == "cannot be told"
     assert found.reasons == ("The schedule of row 0 has more than 5 releases of an arm, too many to add up.",)
     assert checked(TRUE).holds  # every reward is in one release
-    assert checked(contents_of(dpb.DPUCBInt(epsilon=2.0, delta=1e-6, horizon=400))).holds  # there is a quick bound
+    with_delta = contents_of(dpb.DPUCBInt(epsilon=2.0, delta=1e-6, horizon=400))
+    assert checked(with_delta).holds  # there is a quick bound
+    assert checked(with_delta, claim=Budget(3.0, 1e-7)).holds
+    assert not checked(with_delta, claim=Budget(100.0)).holds  # but none for a pure claim
 
 
 def test_users_policies_are_added_up() -> None:

@@ -29,8 +29,8 @@ def block_of(schedule: Schedule, number: int) -> Block | None:
 
 def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) -> tuple[Guarantee, bool]:
     """Return what the whole schedule costs one reward, and whether we have only the policy's word for it."""
-    if is_ours(policy) and getattr(policy, "delta", 0.0) == 0 and is_cumulative(schedule):
-        _check_length(schedule)
+    if is_ours(policy) and getattr(policy, "delta", 0.0) == 0 and _is_too_long(schedule):
+        raise Unknown(f"The schedule of row 0 has more than {_MOST_ADDED_UP:,} releases of an arm, too many to add up.")
     try:
         told = policy.guarantee(horizon)
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
@@ -51,15 +51,16 @@ def is_cumulative(schedule: Schedule) -> bool:
     return second is not None and second.first == 1
 
 
-def _check_length(schedule: Schedule) -> None:
-    """Refuse to add up losses without end: with delta there are quick bounds for long schedules, without it none."""
-    if block_of(schedule, _MOST_ADDED_UP) is not None:
-        raise Unknown(f"The schedule of row 0 has more than {_MOST_ADDED_UP:,} releases of an arm, too many to add up.")
+def _is_too_long(schedule: Schedule) -> bool:
+    """Tell whether so many losses add up that it takes minutes. With delta > 0 there is a quick bound for those."""
+    return is_cumulative(schedule) and block_of(schedule, _MOST_ADDED_UP) is not None
 
 
 def whole_cost_at(policy: Policy, horizon: float, schedule: Schedule, grid: int, delta: float) -> Guarantee | None:
     """Return what the whole schedule costs one reward at another delta than the policy's; None if that is not known."""
     if is_ours(policy) and "delta" in {field.name for field in fields(policy)}:  # type: ignore[arg-type]
+        if delta == 0 and _is_too_long(schedule):
+            return None
         # With its density written down, the schedule does not depend on delta.
         return replace(policy, delta=delta).guarantee(horizon)  # type: ignore[type-var]
     return _added_up(schedule, delta, grid)
