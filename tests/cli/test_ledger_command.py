@@ -64,7 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("begun", 0, "Holds: 0 releases of dp-imed"),
         ("short", 0, "Holds: "),
         ("forged", 1, "Does not hold: the releases cost epsilon = 4096 in one reward, and row 0 promises epsilon = 1."),
-        ("picture", 1, "Does not hold: Row 0 cannot be read as a row of a ledger"),
+        ("picture", 3, "Cannot be told: the text is no ledger: it does not begin with a row."),
         ("odd", 1, "Does not hold: Row 1 has other columns than a release"),
         ("own", 3, "Cannot be told: the policy 'explore-then-commit' is not one of the built-in policies"),
         ("counter", 3, "Cannot be told: Row 0 is no configuration of a Bandit"),

@@ -260,6 +260,12 @@ def test_what_cannot_be_told() -> None:
     assert "Row 0 is no configuration of a Bandit" in check_ledger(ledger.to_jsonl()).reasons[0]
     own = contents_of(ExploreThenCommit(epsilon=0.5, plays=20))
     assert "'explore-then-commit' is not one of the built-in policies: its class is needed" in checked(own).reasons[0]
+    class NotLive(ExploreThenCommit):
+        def blocks(self, horizon: int) -> Any:
+            raise dpb.InvalidInput("no blocks")
+
+    found = check_ledger(chained(own), policy=NotLive)  # the name fits, the class does not
+    assert (found.verdict, "Is NotLive the class that ran?" in found.reasons[0]) == ("cannot be told", True)
     assert "format=2, and this version reads 1" in checked([{**TRUE[0], "format": 2}]).reasons[0]
     assert "format=True" in checked([{**TRUE[0], "format": True}]).reasons[0]
     for found in (check_ledger(""), check_ledger(ledger.to_jsonl()), checked(own)):
@@ -272,7 +278,7 @@ def test_a_broken_chain_does_not_hold() -> None:
     found = check_ledger(text)
     assert found.verdict == "does not hold"
     assert "was changed: its hash does not fit" in found.reasons[0]
-    assert check_ledger("nonsense").verdict == "does not hold"
+    assert check_ledger("nonsense").verdict == "cannot be told"
 
 
 def test_claims() -> None:

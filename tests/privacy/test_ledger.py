@@ -157,10 +157,14 @@ def test_rebuilt_chain_is_found_by_the_head() -> None:
         verify(rebuilt.to_jsonl(), head=example().head)
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[]", "7", '{"number":0}', '{"content":{},"content":{}}', "", "null"])
+@pytest.mark.parametrize("line", ["nonsense", "[]", "7", '{"number":0}', '{"content":{},"content":{}}', "null"])
 def test_unreadable_rows(line: str) -> None:
     with pytest.raises(LedgerError, match="Row 5 "):
         verify(example().to_jsonl() + line + "\n")
+
+
+def test_blank_lines_at_the_end_are_no_rows() -> None:
+    assert verify(example().to_jsonl() + "\n \n") == example().head
 
 
 def test_extra_columns_are_refused() -> None:

@@ -143,7 +143,7 @@ def _verified_rows(text: str) -> Iterator[Row]:
     if not text.strip():
         raise LedgerError("The text is empty: a ledger has at least one row.")
     previous = GENESIS
-    for number, line in enumerate(text.splitlines()):
+    for number, line in enumerate(text.rstrip().splitlines()):  # editors add blank lines at the end
         try:
             columns = json.loads(line, object_pairs_hook=_unique)
             expected = _chained(columns["number"], columns["previous"], canonical_json(columns["content"]))
@@ -185,7 +185,7 @@ def validated_head(head: object) -> None:
 def _reason(problem: Exception) -> str:
     """Return what is wrong with a line in a few words, whatever is in it."""
     if isinstance(problem, json.JSONDecodeError):
-        return f"{problem.msg} at character {problem.pos}"
+        return f"{problem.msg.removesuffix(' at')} at character {problem.pos}"
     if isinstance(problem, InvalidInput):
         return "its content is not plain JSON"
     if isinstance(problem, RecursionError):

@@ -74,6 +74,8 @@ def check_ledger(
     found = LedgerCheck(CANNOT_BE_TOLD, (), (), unchecked, 0, None, head_checked=head is not None, claim=claim)
     if not text.strip():
         return replace(found, reasons=("The text is empty: a ledger has at least one row.",))
+    if not text.lstrip().startswith("{"):
+        return replace(found, reasons=("The text is no ledger: it does not begin with a row.",))
     try:
         ledger = Ledger.from_jsonl(text)
         kept = None if head is None else _row_of(head, ledger)

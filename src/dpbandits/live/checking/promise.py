@@ -99,7 +99,12 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
     limit = entering_limit(configuration.horizon, source)
     schedule = schedule_of(live, limit, source)
     arms = len(configuration.arms)
-    first = block_of(schedule, 0)
+    try:
+        first = block_of(schedule, 0)
+    except Wrong as problem:
+        if is_ours(live):
+            raise
+        raise Unknown(f"{problem} Is {type(live).__name__} the class that ran?") from None
     if first is None or arms * first.last > limit:
         raise Wrong(f"Row 0 has a horizon of {limit:,}, in which {arms} arms cannot all have their first release.")
     cost, is_told = whole_cost(live, configuration.horizon, schedule, 2**configuration.grid_bits)
