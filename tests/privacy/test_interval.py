@@ -328,3 +328,15 @@ def test_release_times_one_by_one(series: str, epsilon: float, horizon: int) -> 
     times = list(release_sequence(epsilon, 1.1, series, horizon=horizon))
     assert times == release_times(epsilon, 1.1, series, horizon=horizon).tolist()
     assert all(type(n) is int for n in times)
+
+
+@pytest.mark.parametrize("v", [1.0000001, 1.1, 1.5])
+@pytest.mark.parametrize("series", ["y", "x"])
+def test_where_the_first_release_is_searched_for(series: str, v: float) -> None:
+    """Up to the count before it there is none, and no search goes on without end."""
+    assert list(release_sequence(5e-324, v, series, horizon=10**15)) == []
+    for epsilon in (1.0, 0.5, 0.01, 1e-4, 1e-7):
+        first = next(release_sequence(epsilon, v, series, horizon=10**9))
+        for horizon in range(max(1, first - 2), first + 3):
+            times = list(release_sequence(epsilon, v, series, horizon=horizon))
+            assert times[:1] == ([first] if first <= horizon else [])

@@ -123,6 +123,10 @@ def _irregular_times(epsilon: float, p: float, end: int) -> tuple[int, ...]:
 
 
 def _irregular(epsilon: float, p: float, end: int) -> Iterator[int]:
+    # Σ_{i <= end} i^-p <= 1 + ∫_1^end x^-p dx. If even that is too little at the end, there is no release to find.
+    at_most = 1 + math.expm1((1 - p) * math.log(end)) / (1 - p)
+    if epsilon * at_most * (1 + 1e-6) < end**-p:
+        return
     longest = _longest_step(epsilon)
     times: list[int] = []
     first, collected = 1, 0.0  # where the search goes on, and the sum collected since the last release
