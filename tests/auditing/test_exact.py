@@ -148,7 +148,7 @@ def test_a_secret_cannot_be_read() -> None:
         round,
         np.asarray,
         lambda s: s > 0,
-        lambda s: s == s,
+        lambda s: s == 0,
         lambda s: [1][s],
         lambda s: s**2,
         lambda s: s % 2,
@@ -305,8 +305,8 @@ def test_different_mechanisms_are_composed() -> None:
 def test_with_delta_a_reward_is_charged_with_every_way() -> None:
     """Each run composes to (2.000, 0.05); which one comes depends on the first answer, and the truth is above 2.03."""
     found = dpb.exact_audit(Made(CONDITIONAL, 2.001, 0.05), horizon=6)
-    assert found.refuted
     assert found.epsilon > 2.03
+    assert (found.refuted, verdict(found)) == (False, "cannot be told")  # no run shows it: the charge is a bound
 
 
 def test_a_claim_that_grows_with_the_horizon_is_held_to_it() -> None:

@@ -4,21 +4,35 @@ Without delta the loss of a reward is the largest of its runs. With delta a run 
 next may depend on those before: a reward is charged with everything that it was in, in whatever run, as if it were one
 schedule from which a run takes a part. The largest of its runs bounds it with any delta, too, and the smaller of the
 two counts.
+
+All these bound the loss from above. What is certainly lost is `shown`: by the releases that a reward begins with in
+every run, whatever the noise, for they are fixed in advance; or by a run that witnesses it (witness.py).
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.auditing.hidden import OTHERS
-from dpbandits.auditing.taint import TaintNoise
+from dpbandits.auditing.taint import TaintNoise, event_of
 from dpbandits.mechanisms import GAUSSIAN
-from dpbandits.privacy import Event, compose, rho_of
+from dpbandits.privacy import Event, compose, epsilon_below, rho_of
 from dpbandits.privacy.rounding import sum_up
+
+_FIRST = 1024  # rewards of which it is noted what they begin with
+_COMPOSED = 3  # beginnings that are composed, of each order
+
+
+class Shown(NamedTuple):
+    """A loss that is certain, of which reward, and who chose the noise."""
+
+    epsilon: float = 0.0
+    reward: int = 0
+    adversary: str = "any"
 
 
 class _Charge(NamedTuple):
@@ -44,26 +58,67 @@ class Account:
         self._places: dict[frozenset[tuple[int, int]], int] = {}
         self._known: list[tuple[Counter[int], float]] = []  # the releases of a reward in a run, and their pure loss
         self._has_events = delta > 0  # and every release has its own noise, so that events can be composed
+        self.shown = Shown()
+        self.followed = np.zeros(steps, dtype=np.bool_)
+        self._beginnings: dict[int, tuple[tuple[float, int], ...]] = {}  # of the first rewards, in all runs so far
+        self._times: Counter[int] = Counter()  # in how many runs they were followed
 
-    def add(self, noise: TaintNoise, adversary: str, until: dict[int, int] | None = None) -> None:
-        """Add the releases of a run, in which a term means all rewards up to that in `until`."""
+    def add(self, noise: TaintNoise, adversary: str, until: dict[int, int] | None = None) -> dict[int, float]:
+        """Add the releases of a run, in which a term means all rewards up to that in `until`; return their losses."""
         until = until or {}
         self._adversaries.append(adversary)
+        self._follow(noise, until)
         is_pure = GAUSSIAN not in noise.mechanisms
         self._has_events &= noise.has_noise_for_each()
         events = {} if is_pure and not self._has_events else noise.events()
         losses = noise.losses() if is_pure else {n: _size(found) for n, found in events.items()}
         places: dict[tuple[int, ...], int] = {}  # of lists of the same events, which are the same objects here
         for number, loss in losses.items():
-            if number != OTHERS:
-                last = until.get(number, number)
-                pure = loss if is_pure else math.inf
-                self._note(number, last, loss, pure)
-                if self._has_events:
-                    same = tuple(map(id, events[number]))
-                    if same not in places:
-                        places[same] = self._place(events[number], pure)
-                    self._charges.append(_Charge(number, last, places[same]))
+            last = until.get(number, number)
+            pure = loss if is_pure else math.inf
+            self._note(number, last, loss, pure)
+            if self._has_events:
+                same = tuple(map(id, events[number]))
+                if same not in places:
+                    places[same] = self._place(events[number], pure)
+                self._charges.append(_Charge(number, last, places[same]))
+        return losses if is_pure else dict.fromkeys(losses, math.inf)
+
+    def _follow(self, noise: TaintNoise, until: dict[int, int]) -> None:
+        """Note which rewards are followed, and cut what they begin with to what it is in this run, too."""
+        found = noise.beginnings(_FIRST)
+        for first, last in (until or {number: number for number in found}).items():
+            self.followed[first - 1 : last] = True
+            now = found.get(first, ())
+            for number in range(first, min(last, _FIRST) + 1):
+                before = self._beginnings.get(number, now)
+                if before is not now and before != now:
+                    before = tuple(
+                        one for one, _ in takewhile(lambda both: both[0] == both[1], zip(before, now, strict=False))
+                    )
+                self._beginnings[number] = before
+                self._times[number] += 1
+
+    def show(self, epsilon: float, reward: int, adversary: str) -> None:
+        """Note a loss that is certain, if it is the largest so far."""
+        if epsilon > self.shown.epsilon:
+            self.shown = Shown(epsilon, reward, adversary)
+
+    def _show_beginnings(self, enough: float) -> None:
+        """Releases that a reward begins with in all runs are fixed in advance, and what they lose is certain."""
+        first: dict[tuple[tuple[float, int], ...], int] = {}
+        for number, beginning in sorted(self._beginnings.items()):
+            if self._times[number] == len(self._adversaries):
+                first.setdefault(beginning, number)
+        found = [(number, [event_of(*each) for each in beginning]) for beginning, number in first.items()]
+        if self.delta > 0:  # composing takes its time
+            by_rho = sorted(found, key=lambda each: -sum_up(map(rho_of, each[1])))
+            by_loss = sorted(found, key=lambda each: -epsilon_below(each[1], 0.0))
+            found = by_rho[:_COMPOSED] + by_loss[:_COMPOSED]
+        for number, events in found:
+            loss = epsilon_below(events, self.delta)
+            if loss > enough:
+                self.show(loss, number, "any")
 
     @property
     def largest(self) -> float:
@@ -85,7 +140,12 @@ class Account:
         return self._places[key]
 
     def settle(self, enough: float) -> None:
-        """Find the worst reward; one that loses more than `enough` is bad enough."""
+        """Find the worst reward; one that loses more than `enough` is bad enough. Then see what of it is certain."""
+        self._settle(enough)
+        if self.epsilon > enough:
+            self._show_beginnings(enough)
+
+    def _settle(self, enough: float) -> None:
         if not self._has_events:
             worst = int(np.argmax(self._pure))
             if self._adversaries:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
+from dpbandits.auditing.account import Shown
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.reached import Reached
 from dpbandits.auditing.runs import FULLY_FOLLOWED, MOST_RUNS, Part, Runs, Size, reachable
@@ -24,6 +25,7 @@ from dpbandits.privacy import Budget, Guarantee
 
 USUAL_ARMS = (2, 3)
 USUAL_HORIZON = 256
+UPPER_BOUND = "the losses of a run add up to more than is claimed, and that is an upper bound"
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,10 @@ class ExactAudit:
     The runs come in `parts`, each with a number of arms and of steps. What is said of one part, from `arms` to
     `adversary`, is said of the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
     pure losses (for Gaussian noise: the root of twice its zCDP). `epsilon` is what the worst reward, number `worst`,
-    loses at the claim's delta, by the accountant. With a `leak` a secret was read without noise, and nothing bounds its
-    loss. What is `unknown` is something that this account cannot tell, and then there is no verdict unless the rest
-    exceeds the claim. Lines of the policy's kernels that no run has executed are `unreached`, as file:line.
+    loses at the claim's delta at most, by the accountant; `shown` is what is certainly lost. With a `leak` a secret was
+    read without noise, and nothing bounds its loss. What is `unknown` is something that this account cannot tell, and
+    then there is no verdict unless the rest certainly exceeds the claim. Lines of the policy's kernels that no run has
+    executed are `unreached`, as file:line.
     """
 
     policy: Policy
@@ -47,8 +50,13 @@ class ExactAudit:
 
     @property
     def refuted(self) -> bool:
-        """Whether some reward loses more than is claimed."""
+        """Whether some reward certainly loses more than is claimed."""
         return self._worst.exceeds
+
+    @property
+    def shown(self) -> Shown:
+        """What is certain: a loss, the time of the reward that has it, and who chose the noise."""
+        return self._worst.shown
 
     @property
     def runs(self) -> int:
@@ -57,7 +65,7 @@ class ExactAudit:
 
     @property
     def _worst(self) -> Part:
-        return max(self.parts, key=lambda part: (part.exceeds, part.share))
+        return max(self.parts, key=lambda part: (part.exceeds, part.is_open, part.share))
 
     @property
     def arms(self) -> int:
@@ -109,6 +117,7 @@ class ExactAudit:
         return {
             **{"policy": repr(self.policy), "arms": self.arms, "horizon": self.horizon, "seed": self.seed},
             **{"runs": self.runs, "refuted": self.refuted, "epsilon": _plain(self.epsilon), "worst": self.worst},
+            "shown": {**self.shown._asdict(), "epsilon": _plain(self.shown.epsilon)},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
             "losses": _stretches(self.losses),
@@ -117,7 +126,7 @@ class ExactAudit:
                 {
                     **{"arms": part.arms, "horizon": part.horizon, "runs": part.runs, "steps": part.steps},
                     **{"claim": part.claim.to_dict(), "epsilon": _plain(part.epsilon)},
-                    **{"worst": part.worst, "adversary": part.adversary},
+                    **{"worst": part.worst, "adversary": part.adversary, "followed": part.followed},
                 }
                 for part in self.parts
             ],
@@ -164,6 +173,8 @@ def exact_audit(
             if parts[-1].exceeds:
                 break
     unknown = next((part.unknown for part in parts if part.unknown is not None), None)
+    if unknown is None and any(part.is_open for part in parts):
+        unknown = UPPER_BOUND
     return ExactAudit(policy, seed, tuple(parts), parts[-1].leak, unknown, reached.missing)
 
 

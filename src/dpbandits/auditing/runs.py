@@ -2,22 +2,24 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._progress import Progress
-from dpbandits.auditing.account import Account
+from dpbandits.auditing.account import Account, Shown
 from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
 from dpbandits.auditing.playing import Game
 from dpbandits.auditing.reached import Reached
 from dpbandits.auditing.secret import Leak, Secret, Unknown
-from dpbandits.auditing.steering import adversaries
+from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.auditing.witness import forced, log_ratio, on_one_side, shifts_for
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Guarantee
@@ -29,11 +31,15 @@ DECISIONS = 1536  # of one long run, from its first release on
 MOST_RUNS = 64
 _SILENT = 2**15  # decisions: who has released nothing by then never does
 _BUDGET = 8_000  # decisions of all runs of a part; nobody is left out for it
-_MORE_RUNS = 120  # at most, while a line has not been reached
+_MORE_RUNS = 240  # at most, while a line has not been reached
 _MORE_BUDGET = 4_000
 _PROGRAMS = 20  # a linear program for a reward takes as long as so many decisions
 _WATCHED = 3_000  # decisions after which nobody watches any more which lines are reached: that takes long
 _TOLERANCE = 1e-9
+_TRIES = 12  # runs with a loss above the claim that are repeated until one witnesses it
+_SUSPECTS = 2  # rewards of each
+_RARE = 1e-5  # a delta that chance does not reach in all runs together
+_CHANCES = 8
 
 
 class Size(NamedTuple):
@@ -57,18 +63,43 @@ class Part:
     epsilon: float
     worst: int
     adversary: str
+    shown: Shown  # what is certain of it
+    followed: int  # of the rewards, in any run
     leak: str | None
     unknown: str | None
 
     @property
     def exceeds(self) -> bool:
-        """Whether some reward loses more than is claimed."""
-        return self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+        """Whether some reward certainly loses more than is claimed."""
+        return self.shown.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the bound is above the claim, and that is not certain of the loss."""
+        return not self.exceeds and self.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
 
     @property
     def share(self) -> float:
         """How much of the claim the worst reward loses; of no loss at all, nothing or all."""
         return self.epsilon / self.claim.epsilon if self.claim.epsilon else math.inf if self.epsilon else 0.0
+
+
+class Run(NamedTuple):
+    """A run, so that it can be repeated: its number, who chooses the noise, the cut, how many rewards are followed."""
+
+    number: int
+    adversary: str
+    cut: str
+    followed: int
+
+
+class Played(NamedTuple):
+    """A run that was played."""
+
+    run: Run
+    game: Game
+    noise: TaintNoise
+    hidden: Hidden
 
 
 class Runs:
@@ -84,6 +115,7 @@ class Runs:
         self.adversaries = adversaries(self.arms)
         self.runs = self.steps = self.decisions = 0
         self.shares_noise = False
+        self._tries = 0  # runs that were repeated with noise on one side
         self.has_blocks = False  # whether a choice was ever held for more than one play
         self.unknown: str | None = None
 
@@ -103,15 +135,21 @@ class Runs:
             bar.describe("composing")
             self.account.settle(self.enough)
         except Leak as problem:
-            leak = str(problem)
             self.account.say(math.inf, 0, self._name)
             self.account.losses[:] = math.inf
+            if self.claim.delta == 0 or self._leaks_by_chance():
+                leak = str(problem)
+                self.account.show(math.inf, 0, self._name)
+            else:
+                self.unknown = f"{problem}, which may be rarer than delta"
         return Part(
             *(self.arms, self.horizon, self.steps, self.runs, self.claim),
             losses=self.account.losses,
             epsilon=self.account.epsilon,
             worst=self.account.worst,
             adversary=self.account.adversary,
+            shown=self.account.shown,
+            followed=int(self.account.followed[: self.steps].sum()),
             leak=leak,
             unknown=self.unknown,
         )
@@ -130,34 +168,55 @@ class Runs:
     def _is_enough(self) -> bool:
         """Whether everybody has had a turn and it costs too much, or there is nothing left to find."""
         is_all = self.runs >= len(self.adversaries)
-        return math.isinf(self._pure_loss()) or (is_all and (self._is_refuted() or self.decisions > _BUDGET))
+        return math.isinf(self.account.shown.epsilon) or (is_all and (self._is_refuted() or self.decisions > _BUDGET))
 
     def _is_refuted(self) -> bool:
-        return self._pure_loss() > self.enough
-
-    def _pure_loss(self) -> float:
-        """Return the largest loss of one run; with delta that does not count, since it takes all of them together."""
-        return self.account.largest if self.claim.delta == 0 else 0.0
+        return self.account.shown.epsilon > self.enough
 
     def _is_worthwhile(self, name: str, cut: str) -> bool:
         """Step by step, a long run does not come far: once is enough."""
         return not (self.is_long and cut == "step") or name in ("usual", "turns")
 
     def _followed(self) -> int:
-        """Noise that is in several releases is a linear program for every reward: fewer of them, then."""
-        return FEW if self.shares_noise else MANY if self.is_long else EVERY
+        """Noise that is in several releases is a linear program for every reward: in long runs fewer of them, then."""
+        return EVERY if not self.is_long else FEW if self.shares_noise else MANY
 
     def _play_more(self) -> None:
         most, decisions = self.runs + _MORE_RUNS, self.decisions + _MORE_BUDGET
         while self.unknown is None and not self.reached.is_complete and self.runs < most and self.decisions < decisions:
-            self._play(("aimed", "mixed", "aimed", "usual")[self.runs % 4], "blocks", is_watched=True)
+            self._play(("aimed", "mixed", "aimed", "aimed")[self.runs % 4], "blocks", is_watched=True)
 
     def _play(self, name: str, cut: str, *, is_watched: bool) -> None:
         self.runs += 1
         self._name = name
-        dice = random.Random(self.seed * MOST_RUNS * 1000 + self.runs)  # noqa: S311
-        hidden = Hidden(self.arms, self.until, dice, self._followed())
-        noise = TaintNoise(dice.getrandbits(62), self.adversaries[name](self.arms, dice, self.runs))
+        played = self._run(Run(self.runs, name, cut, self._followed()), is_watched=is_watched)
+        game, noise, hidden = played.game, played.noise, played.hidden
+        self.has_blocks |= any(plays > 1 for _, _, plays in game.blocks)
+        self.shares_noise |= not noise.has_noise_for_each()
+        self.steps = max(self.steps, game.t - 1)
+        self.decisions += len(game.blocks) * (_PROGRAMS if self.shares_noise else 1)
+        try:
+            losses = self.account.add(noise, name, hidden.until)
+        except Unknown as problem:
+            self.unknown = str(problem)
+        else:
+            self._look_for_witness(played, losses)
+
+    def _run(
+        self,
+        run: Run,
+        *,
+        steer: Callable[[random.Random], Steering] | None = None,
+        level: float | None = None,
+        decisions: float = math.inf,
+        is_watched: bool = False,
+    ) -> Played:
+        """Play a run: as it comes, or with this steering and these rewards."""
+        dice = random.Random(self.seed * MOST_RUNS * 1000 + run.number)  # noqa: S311
+        others = random.Random(dice.getrandbits(62))  # noqa: S311
+        hidden = Hidden(self.arms, self.until, dice, run.followed, level)
+        chosen = self.adversaries[run.adversary](self.arms, others, run.number) if steer is None else steer(others)
+        noise = TaintNoise(dice.getrandbits(62), chosen)
         noise.plays_in = hidden.plays_in
         game = Game(self.policy, self.arms, self.horizon, noise, object)
 
@@ -167,19 +226,71 @@ class Runs:
 
         try:
             with self.reached if is_watched else nullcontext():
-                game.play_blocks(total, self.until, cut, self.runs, self.most_decisions)
+                game.play_blocks(total, self.until, run.cut, run.number, min(decisions, self.most_decisions))
         except Unknown as problem:
             if noise.takes_noise_out_of(problem.form):
                 raise Leak("a secret was read after its noise had been let out") from problem
-            self.unknown = str(problem)
-        self.has_blocks |= any(plays > 1 for _, _, plays in game.blocks)
-        self.shares_noise |= not noise.has_noise_for_each()
-        self.steps = max(self.steps, game.t - 1)
-        self.decisions += len(game.blocks) * (_PROGRAMS if self.shares_noise else 1)
+            if steer is None:
+                self.unknown = str(problem)
+        return Played(run, game, noise, hidden)
+
+    def _look_for_witness(self, played: Played, losses: dict[int, float]) -> None:
+        """See whether this run, or one that repeats its releases with other rewards, really loses so much."""
+        known = max(self.enough, self.account.shown.epsilon)
+        suspects = sorted((number for number, loss in losses.items() if loss > known), key=lambda n: -losses[n])
+        if not suspects or played.noise.draws:
+            return
+        if self.claim.delta > 0:
+            # What has a chance below delta does not come by chance in so few runs.
+            is_by_chance = played.run.adversary == "usual" and self.claim.delta <= _RARE
+            if is_by_chance and math.inf in (shifts_for(played.noise, suspects[0]) or {}).values():
+                self.account.show(math.inf, suspects[0], "usual")
+            return
+        self._witness(played, suspects[0], None, 0)
+        if self._is_refuted() or self._tries >= _TRIES:
+            return
+        self._tries += 1
+        for number in suspects[:_SUSPECTS]:
+            for level, side in product((0.0, 1.0), (1, -1)):
+                self._witness(played, number, level, side)
+                if self._is_refuted():
+                    return
+
+    def _witness(self, played: Played, number: int, level: float | None, side: int) -> None:
+        """Repeat a run, with all rewards at a level and the noises that matter on one side; note what it loses."""
+        shifts = shifts_for(played.noise, number)
+        if shifts is None:
+            return
+        change = 1 if level == 0.0 else -1
+        moved = {noise: change * shift for noise, shift in shifts.items()} if level is not None else {}
+        last = max(
+            step
+            for step, rewards in zip(played.noise.steps, played.noise.rewards, strict=True)
+            if number in dict(rewards)
+        )
+        again = self._run(
+            played.run,
+            steer=lambda dice: forced(played.noise, dice, on_one_side(played.noise, moved, side)),
+            level=level,
+            decisions=last,
+        )
+        found = shifts_for(again.noise, number)
+        if found is None or not found or again.noise.draws:
+            return
+        ratio = max(abs(log_ratio(again.noise, found, each)) for each in again.hidden.changes(number))
+        if ratio > self.enough:
+            self.account.show(ratio, number, played.run.adversary)
+
+    def _leaks_by_chance(self) -> bool:
+        """Tell whether a leak comes by usual noise, too: then it is not rarer than any small delta."""
+        if self.claim.delta > _RARE:
+            return False
         try:
-            self.account.add(noise, name, hidden.until)
-        except Unknown as problem:
-            self.unknown = str(problem)
+            for number in range(_CHANCES):
+                self._run(Run(MOST_RUNS + number, "usual", "blocks", self._followed()))
+        except Leak:
+            return True
+        return False
 
 
 def reachable(policy: Policy, arms: int) -> Size:

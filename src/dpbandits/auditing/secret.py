@@ -2,15 +2,21 @@
 
 A Secret may be added, subtracted and scaled. Anything that would let its value out (a comparison, a float, an index, an
 ordinary array) raises: a Leak if it is made of rewards alone. If it carries noise as well, reading it may be private
-(AboveThreshold, the largest of noisy sums), and how private is more than linear forms can tell: Unknown. Only a noise
-source opens it, in `release`.
+(AboveThreshold, the largest of noisy sums), and how private is more than linear forms can tell: Unknown. Where nothing
+is left in its form, as in a number less itself, it is a constant, and may be read. Only a noise source opens others, in
+`release`.
 """
 
+import math
+import operator
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
+
+import numpy as np
 
 Factor = int | Fraction  # exact, and whole numbers are quicker
-Form = dict[tuple[str, int], Factor]  # a coefficient, not 0, for ("reward", number) and ("noise", number)
+Form = dict[tuple[str, int], Factor]  # a coefficient, not 0, for ("reward", number), ("noise", number) and the like
 
 
 class Leak(BaseException):
@@ -23,6 +29,24 @@ class Unknown(BaseException):
     def __init__(self, what: str, form: Form | None = None) -> None:
         super().__init__(what)
         self.form: Form = {} if form is None else form
+
+
+def _reading(operation: Callable[..., Any]) -> Any:
+    def read(*numbers: Any) -> Any:
+        return operation(*(number._open() if isinstance(number, Secret) else number for number in numbers))
+
+    return read
+
+
+def _comparing(operation: Callable[[float, float], bool]) -> Any:
+    """Compare by the difference, in which what is on both sides cancels."""
+
+    def compare(number: "Secret", other: Any) -> bool:
+        if isinstance(other, Secret):
+            return operation((number - other)._open(), 0.0)
+        return operation(number._open(), other)
+
+    return compare
 
 
 class Secret:
@@ -72,18 +96,32 @@ class Secret:
     def __truediv__(self, factor: Any) -> "Secret":
         return self * (1 / float(factor))
 
-    def _read(self, *others: Any) -> NoReturn:
-        if any(kind == "noise" for kind, _ in self._form):
+    def _open(self) -> float:
+        """Return the value, if nothing secret is in it: a constant, or a number less itself."""
+        kinds = {kind for kind, _ in self._form}
+        if "noise" in kinds:
             raise Unknown("a number that carries noise was read before its release", self._form)
-        raise Leak("a secret was read without noise")
+        if kinds:
+            raise Leak("a secret was read without noise")
+        return self._value
 
-    def _compare(self, other: Any) -> NoReturn:
-        (self - other if isinstance(other, Secret) else self)._read()
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._open(), dtype)
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare
-    __bool__ = __float__ = __int__ = __index__ = __complex__ = __array__ = __round__ = __trunc__ = _read
-    __floor__ = __ceil__ = __abs__ = __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = _read
-    __divmod__ = __rtruediv__ = __repr__ = __str__ = __format__ = __iter__ = _read
+    __eq__ = _comparing(operator.eq)
+    __ne__ = _comparing(operator.ne)
+    __lt__, __le__ = _comparing(operator.lt), _comparing(operator.le)
+    __gt__, __ge__ = _comparing(operator.gt), _comparing(operator.ge)
+    __bool__, __float__, __int__, __complex__ = _reading(bool), _reading(float), _reading(int), _reading(complex)
+    __index__, __round__, __abs__ = _reading(operator.index), _reading(round), _reading(abs)
+    __trunc__, __floor__, __ceil__ = _reading(math.trunc), _reading(math.floor), _reading(math.ceil)
+    __pow__, __mod__, __floordiv__ = _reading(operator.pow), _reading(operator.mod), _reading(operator.floordiv)
+    __rpow__ = _reading(lambda number, other: other**number)
+    __rmod__ = _reading(lambda number, other: other % number)
+    __rfloordiv__ = _reading(lambda number, other: other // number)
+    __rtruediv__ = _reading(lambda number, other: other / number)
+    __divmod__, __iter__ = _reading(divmod), _reading(iter)
+    __repr__, __str__, __format__ = _reading(repr), _reading(str), _reading(format)
 
 
 def exact_factor(factor: float) -> Factor:

@@ -19,6 +19,7 @@ class Draw(NamedTuple):
     arm: int
     total: float = 0.0
     plays: Callable[[], float] = float  # adds up a long form, for those who ask
+    number: int = 0  # among all noises of the run
 
 
 Steering = Callable[[Draw], float]  # what becomes of a noise

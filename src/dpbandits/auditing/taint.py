@@ -5,15 +5,14 @@ randomised response counts as a release with one noise, of scale 1/epsilon: its 
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from dpbandits.auditing.hidden import OTHERS
 from dpbandits.auditing.secret import Factor, Form, Leak, Secret, Unknown, parts, size
+from dpbandits.auditing.shifts import groups_of, least_losses
 from dpbandits.auditing.steering import Draw, Steering
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
@@ -31,22 +30,31 @@ class TaintNoise:
         self.steer = steer
         self.scales: list[float] = []
         self.mechanisms: list[int] = []  # of every noise, like its scale
+        self.values: list[float] = []  # too; of a response, its answer less the reward
+        self.totals: list[float] = []  # and the sum that it was drawn for, 0 if it was reserved
         self.releases: list[Form] = []
         self.noises: list[list[tuple[int, Factor]]] = []  # of every release, with their coefficients
+        self.rewards: list[list[tuple[int, Factor]]] = []  # like them, those that are followed
+        self.steps: list[int] = []  # in which step each release was
+        self.draws = 0  # random numbers for exploration
+        self._step = 0
         self.plays_in: Callable[[int], int] = lambda number: 1  # how many rewards a term of a form means
         self._in_step = 0  # noises that were drawn in this step
 
     def begin_step(self) -> None:
         """Tell that another step begins."""
         self._in_step = 0
+        self._step += 1
 
     def fresh(self, scale: float, mechanism: int, arm: int, secret: Any = 0.0) -> Secret:
         """Return a new noise; it is for this secret."""
         form = self._drawn(scale, mechanism)
         value = reserve(self.seeded, scale, mechanism)
+        total, terms = parts(secret)
         if self.steer is not None and self._in_step <= _PATIENCE:
-            total, terms = parts(secret)
-            value = self.steer(Draw(value, scale, arm, total, lambda: self._plays(terms)))
+            value = self.steer(Draw(value, scale, arm, total, lambda: self._plays(terms), len(self.values)))
+        self.values.append(value)
+        self.totals.append(total)
         return Secret(value, form)
 
     def _plays(self, form: Form) -> float:
@@ -55,13 +63,16 @@ class TaintNoise:
     def respond(self, secret: Any, scale: float, arm: int) -> float:
         """Release one random bit of one whole reward; nothing is known of the response of anything else."""
         value, form = parts(secret)
-        kinds = [kind for (kind, _), factor in form.items() if factor == 1]
-        if kinds != ["reward"] or len(form) != 1:
+        rewards = [factor for (kind, _), factor in form.items() if kind == "reward"]
+        if rewards != [1] or _noises(form) or self._plays(form) != 1:
             raise Unknown("a response of something that is not one whole reward")
         self._note({**form, **self._drawn(scale, RESPONSE)})
         bit = release(self.seeded, value, scale, RESPONSE)
-        is_steered = self.steer is not None and self._in_step <= _PATIENCE
-        return float(self.steer(Draw(2 * bit - 1, 1.0, arm)) > 0) if is_steered and self.steer else bit
+        if self.steer is not None and self._in_step <= _PATIENCE:
+            bit = float(self.steer(Draw(2 * bit - 1, 1.0, arm, value, number=len(self.values))) > 0)
+        self.values.append(bit - value)
+        self.totals.append(value)
+        return bit
 
     def _drawn(self, scale: float, mechanism: int) -> Form:
         if not 0 < scale < math.inf:
@@ -82,6 +93,8 @@ class TaintNoise:
     def _note(self, form: Form) -> None:
         self.releases.append(form)
         self.noises.append(_noises(form))
+        self.rewards.append([(n, factor) for (kind, n), factor in form.items() if kind == "reward" and n != OTHERS])
+        self.steps.append(self._step)
 
     def losses(self) -> dict[int, float]:
         """Return, for every reward, the loss of changing it by 1: the cheapest shift of the noises that hides it.
@@ -105,15 +118,36 @@ class TaintNoise:
         if not self.has_noise_for_each():
             raise Unknown("a noise is in several releases")
         events: defaultdict[int, list[Event]] = defaultdict(list)
-        for form, ((noise, factor), *_) in zip(self.releases, self.noises, strict=True):
+        for rewards, ((noise, factor), *_) in zip(self.rewards, self.noises, strict=True):
             scale = Fraction(self.scales[noise]) * size(factor)
             made: dict[Factor, Event] = {}  # most rewards of a release have the same coefficient
-            for (kind, number), coefficient in form.items():
-                if kind == "reward":
-                    if coefficient not in made:
-                        made[coefficient] = _event(float(scale / size(coefficient)), self.mechanisms[noise])
-                    events[number].append(made[coefficient])
+            for number, coefficient in rewards:
+                if coefficient not in made:
+                    made[coefficient] = event_of(float(scale / size(coefficient)), self.mechanisms[noise])
+                events[number].append(made[coefficient])
         return events
+
+    def beginnings(self, until: int) -> dict[int, tuple[tuple[float, int], ...]]:
+        """Return, for every reward up to this, its first releases: how much noise and of which kind.
+
+        They end with the first in which its noise is not alone, or is in another release as well.
+        """
+        found: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+        uses = Counter(noise for noises in self.noises for noise, _ in noises)
+        over: set[int] = set()
+        for rewards, noises in zip(self.rewards, self.noises, strict=True):
+            concerned = [(number, factor) for number, factor in rewards if number <= until and number not in over]
+            if len(noises) != 1 or uses[noises[0][0]] != 1:
+                over |= {number for number, _ in concerned}
+                continue
+            ((noise, factor),) = noises
+            scale = Fraction(self.scales[noise]) * size(factor)
+            made: dict[Factor, tuple[float, int]] = {}
+            for number, coefficient in concerned:
+                if coefficient not in made:
+                    made[coefficient] = (float(scale / size(coefficient)), self.mechanisms[noise])
+                found[number].append(made[coefficient])
+        return {number: tuple(events) for number, events in found.items()}
 
     def has_noise_for_each(self) -> bool:
         """Tell whether every release has one noise, that is in no other."""
@@ -122,9 +156,7 @@ class TaintNoise:
 
     def releases_once(self) -> bool:
         """Tell whether every released reward is in one release alone, as it is."""
-        found = [
-            (number, factor) for form in self.releases for (kind, number), factor in form.items() if kind == "reward"
-        ]
+        found = [(number, factor) for rewards in self.rewards for number, factor in rewards]
         return len(found) == len({number for number, _ in found}) and all(factor == 1 for _, factor in found)
 
     def takes_noise_out_of(self, form: Form) -> bool:
@@ -143,79 +175,36 @@ class TaintNoise:
     def _shifts(self) -> dict[int, list[float]]:
         """Return how far the noise of each release must move to hide a reward, in its own scale, reward by reward."""
         shifts: defaultdict[int, list[float]] = defaultdict(list)
-        for form, ((noise, factor), *_) in zip(self.releases, self.noises, strict=True):
+        for rewards, ((noise, factor), *_) in zip(self.rewards, self.noises, strict=True):
             unit = 1 / (size(factor) * Fraction(self.scales[noise]))
             whole = float(unit)
-            for (kind, number), coefficient in form.items():
-                if kind == "reward":
-                    shifts[number].append(whole if coefficient == 1 else float(size(coefficient) * unit))
+            for number, coefficient in rewards:
+                shifts[number].append(whole if coefficient == 1 else float(size(coefficient) * unit))
         return shifts
 
     def _least_losses(self) -> dict[int, float]:
-        """Noises in several releases: the smallest Σ |shift| / scale under which none changes, a linear program."""
+        """Noises in several releases: the smallest Σ |shift| / scale under which none changes (shifts.py)."""
         if not set(self.mechanisms) <= {LAPLACE}:
             raise Unknown("noise that is not Laplace noise is in several releases")
-        rewards: defaultdict[int, list[tuple[int, Factor]]] = defaultdict(list)
-        for row, form in enumerate(self.releases):
-            for (kind, number), factor in form.items():
-                if kind == "reward" and number != OTHERS:
-                    rewards[number].append((row, factor))
-        groups = _groups(self.noises)
-        known: dict[tuple[tuple[int, Factor], ...], float] = {}
-        for rows in rewards.values():
-            if tuple(rows) not in known:
-                known[tuple(rows)] = self._least_loss(dict(rows), groups)
-        return {number: known[tuple(rows)] for number, rows in rewards.items()}
-
-    def _least_loss(self, rows: dict[int, Factor], groups: list[int]) -> float:
-        """Return the loss of a reward with these coefficients; only noises that its releases share, however far."""
-        from scipy.optimize import linprog
-        from scipy.sparse import csr_array, hstack
-
-        if not all(self.noises[row] for row in rows):
-            return math.inf  # it left without any noise
-        own = {groups[row] for row in rows}
-        concerned = [row for row, group in enumerate(groups) if group in own]
-        noises = sorted({noise for row in concerned for noise, _ in self.noises[row]})
-        place = {noise: column for column, noise in enumerate(noises)}
-        # In units of the largest change, so that a small one is not lost in the solver's tolerance.
-        sizes = {row: max(Fraction(size(factor)) for _, factor in self.noises[row]) for row in concerned}
-        unit = max(abs(factor / sizes[row]) for row, factor in rows.items())
-        change = [float(-rows.get(row, 0) / sizes[row] / unit) for row in concerned]
-        entries = [
-            (float(factor / sizes[row]), at, place[noise])
-            for at, row in enumerate(concerned)
-            for noise, factor in self.noises[row]
-        ]
-        values, ats, columns = zip(*entries, strict=True)
-        matrix: Any = csr_array((values, (ats, columns)), shape=(len(concerned), len(noises)))
-        costs = np.tile([1 / self.scales[noise] for noise in noises], 2)
-        both: Any = hstack([matrix, -matrix])
-        solution = linprog(costs, A_eq=both, b_eq=change, method="highs")
-        return float(unit) * float(solution["fun"]) if solution.success else math.inf
+        losses: defaultdict[int, list[float]] = defaultdict(list)
+        for rows in groups_of(self.noises):  # noises of different groups move by themselves
+            columns: defaultdict[int, list[tuple[int, Factor]]] = defaultdict(list)
+            for row in rows:
+                for number, factor in self.rewards[row]:
+                    columns[number].append((row, factor))
+            changes = list({tuple(column): None for column in columns.values()})
+            found = least_losses([(row, self.noises[row]) for row in rows], self.scales, changes)
+            known = dict(zip(changes, found, strict=True))
+            for number, column in columns.items():
+                losses[number].append(known[tuple(column)])
+        return {number: math.fsum(each) for number, each in losses.items()}
 
 
-def _event(scale: float, mechanism: int) -> Event:
+def event_of(scale: float, mechanism: int) -> Event:
+    """Return a release of a reward with so much noise, as the accountant knows it."""
     if mechanism == RESPONSE:
         return RandomizedResponseEvent(1 / scale)
     return GaussianEvent(scale) if mechanism == GAUSSIAN else LaplaceEvent(scale)
-
-
-def _groups(noises: list[list[tuple[int, Factor]]]) -> list[int]:
-    """Return a number for every release; those that share noises, through whichever others, have the same."""
-    groups = list(range(len(noises)))
-
-    def root(row: int) -> int:
-        while groups[row] != row:
-            groups[row] = groups[groups[row]]
-            row = groups[row]
-        return row
-
-    first: dict[int, int] = {}
-    for row, found in enumerate(noises):
-        for noise, _ in found:
-            groups[root(row)] = root(first.setdefault(noise, row))
-    return [root(row) for row in range(len(noises))]
 
 
 def _reduced(form: Form, known: dict[int, Form]) -> Form:
@@ -248,14 +237,17 @@ def _reserve(noise: TaintNoise, scale: float, mechanism: int = LAPLACE, arm: int
 
 @uniform.register(TaintNoise)
 def _uniform(noise: TaintNoise) -> float:
+    noise.draws += 1
     return uniform(noise.seeded)
 
 
 @normal.register(TaintNoise)
 def _normal(noise: TaintNoise) -> float:
+    noise.draws += 1
     return normal(noise.seeded)
 
 
 @beta.register(TaintNoise)
 def _beta(noise: TaintNoise, a: float, b: float) -> float:
+    noise.draws += 1
     return beta(noise.seeded, a, b)

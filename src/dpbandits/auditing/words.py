@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dpbandits.auditing.audit import Audit
-from dpbandits.auditing.exact import ExactAudit
+from dpbandits.auditing.exact import UPPER_BOUND, ExactAudit
 from dpbandits.privacy import Guarantee
 
 _LONG = 24
@@ -54,12 +54,18 @@ def exact_sentence(found: ExactAudit, claimed: str) -> str:
     if found.leak is not None:
         return f"Exceeds the claim: {found.leak} ({where}), so nothing bounds what it loses."
     if found.refuted:
-        loss = f"reward {found.worst} loses {found.epsilon:.6g} ({where}, noise: {found.adversary})"
+        loss = f"reward {found.shown.reward} loses {found.shown.epsilon:.6g} ({where}, noise: {found.shown.adversary})"
         return f"Exceeds the claim: {loss}, and {claimed}."
+    if found.unknown == UPPER_BOUND:
+        bound = f"what reward {found.worst} loses adds up to {found.epsilon:.6g} ({where}, noise: {found.adversary})"
+        return (
+            f"Cannot be told: {bound}, and {claimed}. That is an upper bound, since later releases may depend on "
+            "earlier values, and nothing was found that shows a loss above the claim."
+        )
     if found.unknown is not None:
         return f"Cannot be told: {found.unknown}, and what that loses is more than this account knows."
     said = f"no reward loses more than {found.epsilon:.6g}, and {claimed}"
-    return f"Within the claim: over {found.runs} runs, {played(found)}, {said}.{_unreached(found)}"
+    return f"Within the claim: over {found.runs} runs, {played(found)}, {said}.{_unfollowed(found)}{_unreached(found)}"
 
 
 def played(found: ExactAudit) -> str:
@@ -76,6 +82,15 @@ def played(found: ExactAudit) -> str:
     if len(set(many.values())) == 1:
         return f"{' and '.join(map(str, many))} arms for {next(iter(many.values()))} steps"
     return ", ".join(f"{arms} arms for {steps} steps" for arms, steps in many.items())
+
+
+def _unfollowed(found: ExactAudit) -> str:
+    """Return how many rewards were followed, where not all were."""
+    parts = [part for part in found.parts if part.followed < part.steps]
+    if not parts:
+        return ""
+    each = ", ".join(f"{part.followed:,} of {part.steps:,} ({part.arms} arms)" for part in parts)
+    return f" Not all rewards were followed in long runs: {each}."
 
 
 def _unreached(found: ExactAudit) -> str:

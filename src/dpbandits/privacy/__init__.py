@@ -4,6 +4,7 @@ The only room that turns releases into (epsilon, delta). It knows no policy and 
 """
 
 from dpbandits.privacy.accountant import compose, epsilons_by_theorem
+from dpbandits.privacy.below import epsilon_below
 from dpbandits.privacy.budget import Budget, Guarantee
 from dpbandits.privacy.calibration import calibrate, calibrate_interval
 from dpbandits.privacy.composition import advanced_composition, basic_composition, kov_composition
@@ -48,6 +49,7 @@ __all__ = [
     "calibrate",
     "calibrate_interval",
     "compose",
+    "epsilon_below",
     "epsilons_by_theorem",
     "gaussian_delta",
     "gaussian_epsilon",
