@@ -545,7 +545,7 @@ def test_several_contributions_need_names() -> None:
         ({"policy": dpb.DPUCBInt(epsilon=1, delta=1e-9)}, "Expected a horizon for delta=1e-09"),
         (
             {"policy": dpb.DPUCBInt(epsilon=1, delta=1.5e-4, horizon=1000), "contributions": 2},
-            r"Expected delta=0.000149 in \[0, 0.0001\]",
+            r"Expected delta=0.00015 in \[0, 0.0001\]",
         ),
         (
             {"policy": dpb.DPUCBInt(epsilon=1, delta=0, horizon=100, grid_bits=3)},

@@ -260,6 +260,7 @@ def test_what_cannot_be_told() -> None:
     assert "Row 0 is no configuration of a Bandit" in check_ledger(ledger.to_jsonl()).reasons[0]
     own = contents_of(ExploreThenCommit(epsilon=0.5, plays=20))
     assert "'explore-then-commit' is not one of the built-in policies: its class is needed" in checked(own).reasons[0]
+
     class NotLive(ExploreThenCommit):
         def blocks(self, horizon: int) -> Any:
             raise dpb.InvalidInput("no blocks")
