@@ -121,7 +121,7 @@ def several_rewards(study: Study) -> Finding:
     needs_more = careless.delta > DELTA * (1 + 1e-9)
     return Finding(
         Verdict.FAILS if pure.epsilon > 1 + 1e-9 else Verdict.ONLY_IF if needs_more else Verdict.HOLDS,
-        "δ = 0, as for DP-UCB and DP-UCB-Bound; with δ > 0 it must be divided too, by the sum of e^(iε/m) for all i below m.",
+        "δ = 0, as for DP-UCB and DP-UCB-Bound; with δ > 0 it is to be divided by Σ e^(iε/m), i from 0 to m - 1.",
         (
             f"m = {m}, ε/m each, δ = 0: {number(pure.epsilon)} in all",
             f"m = {m}, ε/m each, δ = e⁻¹⁰ each: δ = {careless.delta:.3g} in all, "
