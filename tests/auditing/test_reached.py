@@ -10,7 +10,7 @@ from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.broken.late import TenthAfterManyParams
 from dpbandits.auditing.playing import Game
 from dpbandits.auditing.reached import Reached
-from dpbandits.auditing.words import sentence
+from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import SeededNoise
 
 
@@ -39,12 +39,19 @@ def test_it_names_what_no_run_has_reached() -> None:
     assert found.to_dict()["unreached"] == list(found.unreached)
 
 
-@pytest.mark.parametrize("policy", [dpb.AdaPUCB(epsilon=1.0), dpb.DPSE(epsilon=1.0)], ids=lambda policy: policy.name)
+@pytest.mark.parametrize("policy", [dpb.AdaPUCB(epsilon=1.0), dpb.DPIMED(epsilon=1.0)], ids=lambda policy: policy.name)
 def test_all_of_a_policy_in_phases_is_reached(policy: Any) -> None:
     found = dpb.exact_audit(policy)
     assert found.unreached == ()
     assert {part.arms for part in found.parts} == {2, 3}
     assert "2 and 3 arms for 256 and 150,000 steps" in sentence(found)
+
+
+def test_runs_in_which_nothing_happens_tell_nothing() -> None:
+    """With ε = 1e-6 a first phase has 16 million plays: that no reward loses anything in shorter runs says little."""
+    found = dpb.exact_audit(dpb.recommended(epsilon=1e-6))
+    assert (found.epsilon, found.refuted, verdict(found)) == (0.0, False, "cannot be told")
+    assert sentence(found).startswith("Cannot be told: nothing was released in these runs, and parts of the policy")
 
 
 def test_narrow_windows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ from dpbandits.policies.base import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 
 USUAL_ARMS = (2, 3)
+LONGEST = 10**7  # steps: what every reward loses is in memory
+SILENT = "nothing was released in these runs, and parts of the policy never ran"
 USUAL_HORIZON = 256
 UPPER_BOUND = "the losses of a run add up to more than is claimed, and that is an upper bound"
 
@@ -162,7 +164,8 @@ def exact_audit(
         raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
     seed = _validate.integer("[0, inf)", seed=seed)
     if arms is not None or horizon is not None:
-        validated_size(USUAL_ARMS[0] if arms is None else arms, 1 if horizon is None else horizon)
+        validated_size(USUAL_ARMS[0] if arms is None else arms, 1)
+        _validate.integer(f"[1, {LONGEST}]", horizon=1 if horizon is None else horizon)
     parts: list[Part] = []
     sizes = list(_sizes(policy, arms, horizon))
     reached = Reached(type(policy.configure(sizes[0].arms, sizes[0].horizon).params))
@@ -175,6 +178,8 @@ def exact_audit(
     unknown = next((part.unknown for part in parts if part.unknown is not None), None)
     if unknown is None and any(part.is_open for part in parts):
         unknown = UPPER_BOUND
+    if unknown is None and reached.missing and all(part.epsilon == 0 for part in parts):
+        unknown = SILENT
     return ExactAudit(policy, seed, tuple(parts), parts[-1].leak, unknown, reached.missing)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dpbandits.auditing.audit import Audit
-from dpbandits.auditing.exact import UPPER_BOUND, ExactAudit
+from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
 from dpbandits.privacy import Guarantee
 
 _LONG = 24
@@ -56,6 +56,8 @@ def exact_sentence(found: ExactAudit, claimed: str) -> str:
     if found.refuted:
         loss = f"reward {found.shown.reward} loses {found.shown.epsilon:.6g} ({where}, noise: {found.shown.adversary})"
         return f"Exceeds the claim: {loss}, and {claimed}."
+    if found.unknown == SILENT:
+        return f"Cannot be told: {found.unknown}.{_unreached(found)}"
     if found.unknown == UPPER_BOUND:
         bound = f"what reward {found.worst} loses adds up to {found.epsilon:.6g} ({where}, noise: {found.adversary})"
         return (
