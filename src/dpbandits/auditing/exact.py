@@ -197,7 +197,7 @@ def _sizes(policy: Policy, arms: int | None, horizon: int | None) -> Iterator[Si
 
 def _stretches(losses: NDArray[np.float64]) -> list[dict[str, float | str]]:
     """Return losses by time, where they change."""
-    changes = [0, *(np.flatnonzero(np.diff(losses)) + 1).tolist()]
+    changes = [0, *(np.flatnonzero(losses[1:] != losses[:-1]) + 1).tolist()]
     return [{"from": int(place) + 1, "loss": _plain(float(losses[place]))} for place in changes]
 
 

@@ -23,7 +23,8 @@ class Reached:
 
     def __init__(self, params: type) -> None:
         steps = {generic.dispatch(params).__code__ for generic in (select, hold, update)}
-        kernels = {function.__code__ for function in _kernel.KERNELS if not function.__module__.startswith(_APART)}
+        modules = ((function, function.__module__ or "") for function in _kernel.KERNELS)  # a doctest has none
+        kernels = {function.__code__ for function, module in modules if not module.startswith(_APART)}
         self._watched: set[CodeType] = steps | kernels
         self._places: dict[CodeType, list[Place | None]] = {}
         self._missing: dict[CodeType, set[Place]] = {}
