@@ -150,6 +150,7 @@ def test_show(run: Any, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch)
     assert "[/nothing], ?[31m?" in out
     assert "No releases yet" in run("show", files["begun"])[1]
     assert "its class is needed" in run("show", files["own"])[1].replace("\n", " ")
+    assert "Costs so far" in run("show", files["own"], "--policy", f"{EXAMPLE}:ExploreThenCommit")[1]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ ledger_app = typer.Typer(
 )
 app.add_typer(ledger_app, name="ledger")
 File = Annotated[Path, typer.Argument(help="The export of a ledger: one row a line.")]
+OwnPolicy = Annotated[
+    str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
+]
 
 
 @ledger_app.command("verify")
@@ -44,9 +47,7 @@ def verify_command(
     ] = None,
     delta: Annotated[float, typer.Option(help="The second part of the claim.")] = 0.0,
     head: Annotated[str | None, typer.Option(help="The head that was kept elsewhere, as HASH or NUMBER:HASH.")] = None,
-    policy: Annotated[
-        str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
-    ] = None,
+    policy: OwnPolicy = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write what was found as a page to this file (.html).")] = None,
 ) -> None:
@@ -88,7 +89,7 @@ def verify_command(
 
 
 @ledger_app.command("show")
-def show_command(file: File) -> None:
+def show_command(file: File, policy: OwnPolicy = None) -> None:
     """Show a ledger as tables: its configuration, its releases, and what they cost so far, arm by arm."""
     text = _text_of(file)
     ledger = Ledger.from_jsonl(text)
@@ -102,7 +103,7 @@ def show_command(file: File) -> None:
     else:
         screen.print(_configuration_table(first))
         screen.print(_releases_table(first, [(row.number, row.content) for row in rows]))
-        found = check_ledger(text)
+        found = check_ledger(text, policy=None if policy is None else policy_class(policy))
         screen.print(_costs_table(found)) if found.arms else _say(f"What it cost is not known. {found.sentence}")
     print(f"Head: {ledger.head[0]}:{ledger.head[1]}")
 
