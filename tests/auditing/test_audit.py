@@ -63,10 +63,11 @@ def test_dp_ucb_is_not_refuted() -> None:
 @pytest.mark.parametrize("name", REFUTED_BY)
 def test_broken_policies_are_refuted(name: str) -> None:
     policy = BROKEN[name].make(1.0, 1e-6)
-    found = dpb.audit(policy, view=REFUTED_BY[name], trials=4_000_000)
+    trials = 400_000 if name == "redrawn-release" else 4_000_000  # its runs are long, and what is wrong is plain
+    found = dpb.audit(policy, view=REFUTED_BY[name], trials=trials)
     assert found.refuted, sentence(found)
     assert found.proved is None or found.proved.epsilon > found.lower_bound
-    assert found.trials <= 4_000_000
+    assert found.trials <= trials
 
 
 def test_broken_policies_are_all_here_and_no_policies() -> None:

@@ -101,17 +101,20 @@ def test_an_edit_further_away_is_seen(folder: Path, helper: str) -> None:
             "def made(c=ARM):\n    @kernel\n    def chosen(arm):\n        return c\n    return chosen\n"
         )
         assert run(ASK, folder) == f"{regret} compiled"
-        assert run(ASK, folder) == f"{regret} loaded"
-
-
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("content", [b"", b"nonsense", None], ids=["empty", "nonsense", "truncated"])
-def test_damaged_files_cost_a_compilation(folder: Path, ending: str, content: bytes | None) -> None:
-    assert run(ASK, folder) == "3.0 compiled"
-    for path in (folder / "cache").rglob(f"*.{ending}"):
-        path.write_bytes(path.read_bytes()[:-20] if content is None else content)
-    assert run(ASK, folder) == "3.0 compiled"
     assert run(ASK, folder) == "3.0 loaded"
+
+
+def test_damaged_files_cost_a_compilation(folder: Path) -> None:
+    """Empty, nonsense, truncated: each is compiled anew, once, and what is written then is whole."""
+    assert run(ASK, folder) == "3.0 compiled"
+    for ending in ("nbi", "nbc"):
+        for content in (b"", b"nonsense", None):
+            damaged = list((folder / "cache").rglob(f"*.{ending}"))
+            assert damaged
+            for path in damaged:
+                path.write_bytes(path.read_bytes()[:-20] if content is None else content)
+            assert run(ASK, folder) == "3.0 compiled", (ending, content)
+            assert run(ASK, folder) == "3.0 loaded", (ending, content)
 
 
 def write_helpers(folder: Path, favourite: int = 1, expression: str = "arm") -> None:

@@ -156,8 +156,8 @@ def exact_audit(
         seed: of the usual noise and the rewards.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
-    >>> from dpbandits import DPUCB
-    >>> exact_audit(DPUCB(epsilon=1.0)).epsilon, exact_audit(DPUCB(epsilon=1.0, variant="published")).epsilon
+    >>> from dpbandits import DPIMED, DPUCB
+    >>> exact_audit(DPIMED(epsilon=1.0)).epsilon, exact_audit(DPUCB(epsilon=1.0, variant="published")).epsilon
     (1.0, 2.0)
     """
     if not isinstance(policy, Policy):
