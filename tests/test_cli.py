@@ -208,6 +208,7 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
         (("plan", "--arms", "1"), "Expected arms=1 in [2, 10000]"),
         (("plan", "--means", "0.5"), "Expected means='0.5' to be at least two success rates"),
         (("plan", "--means", "0.5,0.5"), "to differ: there is nothing to learn"),
+        (("plan", "--means", "0.5,0.6", "--gap", "0.2"), "Expected gap=0.2 without means='0.5,0.6', which say it all."),
         (("plan", "--gap", "0.1,0.2", "--plot", "x.png"), "Expected gap='0.1,0.2' to be one number: a plot shows one"),
         (("plan", "--plot", "x.doc"), "to end in .png, .svg, .pdf"),
     ],

@@ -14,16 +14,30 @@ from dpbandits.comparison import Plan, plan
 from dpbandits.comparison.advice import shown, shown_arms, shown_share
 from dpbandits.errors import InvalidInput
 
+_ARMS, _GAP, _RATE = 3, "0.05", 0.5
 _POLICIES = "recommended,dp-imed,adap-klucb,block-ucb,ldp-ucb-bernoulli"
 
 
 @app.command("plan")
 def plan_command(
-    arms: Annotated[int, typer.Option(help="How many arms: one is better by the gap, the others are alike.")] = 3,
+    arms: Annotated[
+        int | None,
+        typer.Option(
+            help=f"How many arms: one is better by the gap, the others are alike. Default: {_ARMS}.", show_default=False
+        ),
+    ] = None,
     gap: Annotated[
-        str, typer.Option(help="By how much the best arm is better, as a difference of success rates. May be a list.")
-    ] = "0.05",
-    rate: Annotated[float, typer.Option(help="The success rate of the other arms.")] = 0.5,
+        str | None,
+        typer.Option(
+            help="By how much the best arm is better, as a difference of success rates. May be a list. "
+            f"Default: {_GAP}.",
+            show_default=False,
+        ),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(help=f"The success rate of the other arms. Default: {_RATE}.", show_default=False),
+    ] = None,
     means: Annotated[
         str | None, typer.Option(help="Instead of arms, gap and rate: a success rate per arm, such as 0.12,0.1,0.07.")
     ] = None,
@@ -87,15 +101,19 @@ def plan_command(
         print(f"Figure: {plot}")
 
 
-def _questions(arms: int, gap: str, rate: float, means: str | None) -> list[list[float]]:
+def _questions(arms: int | None, gap: str | None, rate: float | None, means: str | None) -> list[list[float]]:
     """Return the means of every question that is asked."""
     if means is not None:
+        for name, value in (("arms", arms), ("gap", gap), ("rate", rate)):
+            if value is not None:
+                raise InvalidInput(f"Expected {name}={value} without means={means!r}, which say it all.")
         guessed = [_validate.real("[0, 1]", means=number("means", mean)) for mean in listed(means)]
         if len(guessed) < 2:
             raise InvalidInput(f"Expected means={means!r} to be at least two success rates, such as 0.12,0.1.")
         return [guessed]
-    arms = _validate.integer("[2, 10000]", arms=arms)
-    rate = _validate.real("[0, 1)", rate=rate)
+    arms = _validate.integer("[2, 10000]", arms=_ARMS if arms is None else arms)
+    rate = _validate.real("[0, 1)", rate=_RATE if rate is None else rate)
+    gap = _GAP if gap is None else gap
     gaps = [_validate.real(f"(0, {1 - rate:g}]", gap=number("gap", size)) for size in listed(gap)]
     if not gaps:
         raise InvalidInput(f"Expected gap={gap!r} to be a number, or several with commas.")
