@@ -7,10 +7,15 @@ from functools import reduce
 from typing import Any
 
 from dpbandits.privacy.events import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent, size
+from dpbandits.privacy.gaussian import gaussian_epsilon
+from dpbandits.privacy.pld import float_error
 
 _STEPS = 4000  # of the grid, per standard deviation of the total loss
 _FINEST = 100  # and per release of the smallest kind
 _ROUNDING = 1e-9  # of delta
+_GAUSSIAN = 1e-6  # of epsilon: what `gaussian_epsilon` may be above the truth, and far more
+_TINY = 1e-200  # a delta for which it is not exact any more, with a distance
+_LEAST = 100  # times what floating point may have lost: below that a delta drowns in it
 
 
 def epsilon_below(events: Iterable[Event], delta: float) -> float:
@@ -22,9 +27,13 @@ def epsilon_below(events: Iterable[Event], delta: float) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     counts = Counter(events)
-    if delta == 0:
-        return math.fsum(count * _pure(event) for event, count in counts.items())
-    if not counts:
+    pure = math.fsum(count * _pure(event) for event, count in counts.items())
+    if delta == 0 or not counts:
+        return pure
+    if all(isinstance(event, GaussianEvent) for event in counts):
+        return (1 - _GAUSSIAN) * gaussian_epsilon(counts.elements(), delta) if delta > _TINY else 0.0  # type: ignore[arg-type]
+    lost = float_error(counts)  # mass, in the tails, whatever delta is
+    if delta < _LEAST * lost:
         return 0.0
     total = math.sqrt(sum(count * size(event) ** 2 for event, count in counts.items()))
     step = min(total / _STEPS, min(map(size, counts)) / _FINEST)
@@ -40,7 +49,7 @@ def epsilon_below(events: Iterable[Event], delta: float) -> float:
 
     parts = [distribution(event).self_compose(count) for event, count in counts.items()]
     composed = reduce(lambda one, other: one.compose(other), parts)
-    return float(composed.get_epsilon_for_delta(delta * (1 + _ROUNDING)))
+    return min(pure, float(composed.get_epsilon_for_delta(delta * (1 + _ROUNDING) + lost)))
 
 
 def _pure(event: Event) -> float:

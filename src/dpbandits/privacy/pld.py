@@ -52,8 +52,7 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
     counts = _merged(Counter(events))
     if not counts:
         return 0.0
-    reserved = _ERROR_ONCE + _ERROR_PER_CONVOLUTION * _convolutions(counts) + _ERROR_PER_RELEASE * counts.total()
-    usable_delta = delta - reserved
+    usable_delta = delta - float_error(counts)
     if usable_delta <= 0 or any(map(_unsupported, counts)):
         return math.inf
     total = math.sqrt(sum(count * size(event) ** 2 for event, count in counts.items()))
@@ -62,6 +61,11 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
     ordered = sorted(counts.items(), key=lambda item: size(item[0]))
     composed = _composed([_repeated(_distribution(event, step), count) for event, count in ordered])
     return above(float(composed.get_epsilon_for_delta(usable_delta)))
+
+
+def float_error(counts: Counter[Event]) -> float:
+    """Return how much mass truncated tails and floating point may move when so many events are composed."""
+    return _ERROR_ONCE + _ERROR_PER_CONVOLUTION * _convolutions(counts) + _ERROR_PER_RELEASE * counts.total()
 
 
 def _composed(distributions: list[Any]) -> Any:
