@@ -111,7 +111,19 @@ def test_advice_is_the_strictest_level_that_costs_little(worse: dict[str, float]
     assert asked.recommendation.epsilon == epsilon
     advice = asked.sentences()[-1]
     assert f"ε = {epsilon:g}" in advice
-    assert ("none of these levels" in advice) == (worse["e05"] == 0.2)
+    assert ("each of these levels costs more" in advice) == (worse["e05"] == 0.2)
+
+
+def test_of_levels_that_cannot_be_told_apart_the_strictest_is_advised() -> None:
+    """And a larger ε is advised only where none was tried and one would still protect somebody."""
+    alike = made(0.02, e05=0.201, e10=0.2)
+    assert alike.recommendation is not None
+    assert alike.recommendation.epsilon == 0.5
+    assert alike.sentences()[-1].endswith("plan for more people.")
+    apart = made(0.02, e05=0.3, e10=0.2)
+    assert apart.sentences()[-1].endswith("plan for more people or a larger ε.")
+    weak = replace(apart, answers=(answer("a", 20.0, 0.2),))
+    assert weak.sentences()[-1].endswith("plan for more people. But an ε of 10 or more protects hardly anybody.")
 
 
 def test_the_tolerance_is_the_users() -> None:
@@ -141,7 +153,7 @@ def test_luck_does_not_make_an_experiment_long_enough() -> None:
     assert sure.recommendation is not None
     assert lucky.recommendation is None
     assert "these runs cannot tell whether that is a fifth fewer than by drawing lots (50%)" in lucky.sentences()[0]
-    assert lucky.sentences()[-1] == "Advice: do not run it like this. But play more runs first: these cannot tell."
+    assert lucky.sentences()[-1] == "Advice: play more runs. These cannot tell whether the experiment is long enough."
 
 
 def test_few_runs_that_agree_by_chance_do_not_pass_for_sure() -> None:
@@ -197,8 +209,8 @@ def test_sentences_say_the_numbers() -> None:
 
 def test_advice_says_what_the_runs_cannot_tell() -> None:
     unsure = made(0.02, error=0.003, e05=0.034).sentences()[-1]  # 1.4% more, up to 0.8% off
-    assert unsure.startswith("Advice: as far as these runs can tell, none of these levels costs at most 1%")
-    assert made(0.02, e05=0.034).sentences()[-1].startswith("Advice: none of these levels costs at most 1%")
+    assert unsure.startswith("Advice: as far as these runs can tell, each of these levels costs more than 1%")
+    assert made(0.02, e05=0.034).sentences()[-1].startswith("Advice: each of these levels costs more than 1%")
     weak = replace(made(0.02, e05=0.024), answers=(answer("a", 1e300, 0.024),))
     assert weak.sentences()[-1].endswith("But an ε of 10 or more protects hardly anybody.")
 

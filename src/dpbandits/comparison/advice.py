@@ -110,12 +110,16 @@ class Plan:
 
     @property
     def recommendation(self) -> Answer | None:
-        """The strictest level that costs no more than the tolerance, else the cheapest; None if nothing is learnt."""
+        """The strictest level that costs no more than the tolerance, else the cheapest; None if nothing is learnt.
+
+        Of levels that cannot be told apart from the cheapest it is the strictest.
+        """
         learning = [best for best in map(self.best, self.epsilons) if not self.is_too_short(best)]
         for answer in learning:
             if self.cost(answer).share <= self.tolerance:
                 return answer
-        return min(learning, key=lambda answer: answer.worse.mean, default=None)
+        least = min((answer.worse for answer in learning), key=lambda worse: worse.mean, default=None)
+        return next((answer for answer in learning if least and not _is_above(answer.worse, least)), None)
 
     def is_too_short(self, answer: Answer) -> bool:
         """Tell whether it is not clear that a fifth fewer people get a worse arm than by drawing lots."""
@@ -123,7 +127,7 @@ class Plan:
 
     def _is_unclear(self, answer: Answer) -> bool:
         """Tell whether more runs could show that it is long enough after all."""
-        return self.is_too_short(answer) and answer.worse.mean <= _TOO_SHORT * self.lots
+        return self.is_too_short(answer) and answer.worse.mean - answer.worse.margin <= _TOO_SHORT * self.lots
 
     def _is_below(self, part: float, answer: Answer) -> bool:
         """Tell whether it gives clearly fewer people another arm than the best than that part of drawing lots."""
@@ -161,37 +165,38 @@ class Plan:
     def _advice(self) -> str:
         answer = self.recommendation
         if answer is None:
-            return f"Advice: do not run it like this.{self._hopeless()}"
+            return self._hopeless()
         cost = self.cost(answer)
         what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
+        weak = f" But an ε of {_WEAK:g} or more protects hardly anybody." if answer.epsilon >= _WEAK else ""
         if cost.share <= self.tolerance:
             hedge = "" if cost.share + cost.margin <= self.tolerance else ", as far as these runs can tell"
-            weak = f" But an ε of {_WEAK:g} or more protects hardly anybody." if answer.epsilon >= _WEAK else ""
             return (
                 f"Advice: {what}. Privacy then costs {self._price(cost)}; it is the strictest of these levels that "
                 f"costs at most {shown_share(self.tolerance)}{hedge}.{weak}"
             )
         is_sure = cost.share - cost.margin > self.tolerance
         return (
-            f"Advice: {'' if is_sure else 'as far as these runs can tell, '}none of these levels costs at most "
+            f"Advice: {'' if is_sure else 'as far as these runs can tell, '}each of these levels costs more than "
             f"{shown_share(self.tolerance)} of the people. The cheapest, {what}, costs {shown_share(*cost)}: plan for "
-            f"more people{self._fewer_arms} or a larger ε."
+            f"{self._ways_out(answer.epsilon)}.{weak}"
         )
 
-    @property
-    def _fewer_arms(self) -> str:
-        return ", fewer arms" if len(self.means) > 2 else ""
+    def _ways_out(self, epsilon: float) -> str:
+        """Return what would help; a larger ε only where none was tried and it would still protect somebody."""
+        ways = ["more people"] + ["fewer arms"] * (len(self.means) > 2)
+        ways += ["a larger ε"] * (max(self.epsilons) <= epsilon < _WEAK / 2)
+        return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
 
     def _hopeless(self) -> str:
         if any(self._is_unclear(self.best(epsilon)) for epsilon in self.epsilons):
-            return " But play more runs first: these cannot tell."
-        text = ""
+            return "Advice: play more runs. These cannot tell whether the experiment is long enough."
+        text = "Advice: do not run it like this."
         if not any(self._is_below(_LIKE_LOTS, self.best(epsilon)) for epsilon in self.epsilons):
-            text = " At none of these levels does a policy clearly beat drawing lots by 5%."
-        if self.is_too_short(self.without):
-            fewer = " or fewer arms" if len(self.means) > 2 else ""
-            return f"{text} It is too short without privacy, too: plan for more people{fewer}."
-        return f"{text} Plan for more people{self._fewer_arms} or a larger ε."
+            text += " At none of these levels does a policy clearly beat drawing lots by 5%."
+        if self.is_too_short(self.without) and not self._is_unclear(self.without):
+            return f"{text} It is too short without privacy, too: plan for {self._ways_out(math.inf)}."
+        return f"{text} Plan for {self._ways_out(max(self.epsilons))}."
 
     def _people(self, share: float, margin: float) -> str:
         return shown(share * self.horizon, margin * self.horizon, most=1)
@@ -206,6 +211,11 @@ class Plan:
             reported = {"runs": answer.worse.runs, "worse": answer.worse.mean, "worse_error": answer.worse.error}
             rows.append({**plain, **reported, "worse_99": answer.worse.unlucky, "worse_tried": answer.tried.mean})
         return pd.DataFrame(rows)
+
+
+def _is_above(one: Shares, other: Shares) -> bool:
+    """Tell whether one share is clearly larger than another."""
+    return one.mean - other.mean > margin([one.error, other.error], [one.runs, other.runs], _LEVEL)
 
 
 def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:
