@@ -134,7 +134,9 @@ class TestAttacks:
         assert checked(longer).verdict == "does not hold"
         assert checked(contents, head=head).holds
         assert head is not None
-        assert checked(contents, head=head[1]).holds
+        for kept in (head[1], f"{head[0]}:{head[1].upper()}", str(head)):
+            assert checked(contents, head=kept).holds
+        assert checked(contents, head=f"{head[0] + 1}:{head[1]}").verdict == "does not hold"
         assert checked(contents, head="0" * 64).verdict == "does not hold"
         assert "not checked" not in str(checked(contents, head=head)).splitlines()[0]
 
@@ -188,11 +190,11 @@ class TestAttacks:
         row = contents[3]
         for change, reason in (
             ({"arm": 2}, "Row 3 has arm=2, and there are 2, from 0 on."),
-            ({"arm": True}, "Row 3 has arm=True, which is no whole number."),
+            ({"arm": True}, "Row 3 has arm=True, which is not a whole number."),
             ({"mechanism": "laplace"}, "Row 3 has mechanism='laplace', not 'discrete laplace'."),
             ({"sensitivity": 1}, "Row 3 has sensitivity=1, and one reward can move the sum by 4096."),
             ({"scale": -1.0}, "Row 3 has scale=-1.0, which cannot be the scale of noise."),
-            ({"scale": 4096}, "Row 3 has scale=4096, which is no number with a decimal point."),
+            ({"scale": 4096}, "Row 3 has scale=4096, which is not a number with a decimal point."),
             ({"epsilon": row["epsilon"] / 2}, f"Row 3 has epsilon={row['epsilon'] / 2}, and its noise costs"),
             ({"count": row["count"] + 1}, f"Row 3 has count={row['count'] + 1}, and its sum is one of"),
             ({"value": 0.1}, "Row 3 has value=0.1, which is not on the grid."),
@@ -200,14 +202,14 @@ class TestAttacks:
             ({"first": 0}, "Row 3 has first=0 and last="),
             ({"last": row["first"] - 1}, "Row 3 has first="),
             ({"release": 10**400}, "Row 3 is release 1000"),
-            ({"note": 1}, "Row 3 has other columns than a release: 'note' is missing or not known."),
+            ({"note": 1}, "Row 3 has other columns than a release: 'note' (missing or unknown)."),
         ):
             forged = copied(contents)
             forged[3] |= change
             assert any(found.startswith(reason) for found in checked(forged).reasons), change
         forged = copied(contents)
         del forged[3]["count"]
-        assert "'count' is missing" in checked(forged).reasons[0]
+        assert "'count' (missing or unknown)" in checked(forged).reasons[0]
 
     def test_a_wrong_row_0(self, contents: list[Content]) -> None:
         for column, value in (
@@ -257,7 +259,7 @@ def test_what_cannot_be_told() -> None:
         assert check_ledger(text).reasons == ("The text is empty: a ledger has at least one row.",)
     ledger = dpb.Ledger()
     Hybrid(epsilon=1.0, noise=RecordingNoise(SecureNoise(), ledger)).insert(1.0)
-    assert "Row 0 is no configuration of a Bandit" in check_ledger(ledger.to_jsonl()).reasons[0]
+    assert "Row 0 is not the configuration of a Bandit" in check_ledger(ledger.to_jsonl()).reasons[0]
     own = contents_of(ExploreThenCommit(epsilon=0.5, plays=20))
     assert "'explore-then-commit' is not one of the built-in policies: its class is needed" in checked(own).reasons[0]
 
@@ -419,7 +421,7 @@ def test_odd_arguments() -> None:
     for named, message in (
         ({"claim": 1}, "Expected claim=1 to be a Budget"),
         ({"head": 5}, "Expected head=5 to be the number and the hash of a row"),
-        ({"head": "abc"}, "Expected head='abc' to be"),
+        ({"head": "abc"}, "Expected head='abc' as HASH or NUMBER:HASH"),
         ({"head": (1, 2)}, r"Expected head=\(1, 2\) to be"),
         ({"policy": dpb.DPIMED(epsilon=1.0)}, "Expected policy=DPIMED.* to be the class of a policy"),
         ({"policy": ExploreThenCommit}, "Expected policy=ExploreThenCommit to be the one of the ledger, 'dp-imed'"),

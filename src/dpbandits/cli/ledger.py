@@ -22,7 +22,6 @@ from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.releases import COLUMNS
 from dpbandits.privacy import Budget, Ledger
-from dpbandits.privacy.ledger import Head, is_hash
 from dpbandits.simulation.parts import write_file
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
@@ -68,7 +67,7 @@ def verify_command(
         found = check_ledger(
             _text_of(file),
             claim=None if claim is None else Budget(claim, delta),
-            head=None if head is None else _head(head),
+            head=head,
             policy=None if policy is None else policy_class(policy),
         )
     except KeyboardInterrupt:
@@ -110,14 +109,6 @@ def show_command(file: File, policy: OwnPolicy = None) -> None:
 
 def _text_of(file: Path) -> str:
     return file.read_text(encoding="utf-8-sig", errors="replace")
-
-
-def _head(text: str) -> Head | str:
-    number, colon, hashed = text.strip().lower().rpartition(":")
-    is_number = number.isascii() and number.isdigit() and len(number) < 20
-    if not is_hash(hashed) or (colon and not is_number):
-        raise InvalidInput(f"Expected head={shown(text)} as HASH or NUMBER:HASH, with a hash of 64 digits and letters.")
-    return (int(number), hashed) if colon else hashed
 
 
 def _say(text: str) -> None:

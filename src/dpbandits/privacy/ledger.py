@@ -173,6 +173,18 @@ def is_hash(text: str) -> bool:
     return len(text) == 64 and set(text) <= set("0123456789abcdef")
 
 
+def read_head(text: str) -> Head | str:
+    """Return the head that a text gives: HASH, NUMBER:HASH, or the pair as Python prints it."""
+    plain = text.strip().lower()
+    if plain.startswith("(") and plain.endswith(")"):
+        plain = ":".join(part.strip(" '\"") for part in plain[1:-1].split(","))
+    number, colon, hashed = plain.rpartition(":")
+    is_number = number.isascii() and number.isdigit() and len(number) < 20
+    if not is_hash(hashed) or (colon and not is_number):
+        raise InvalidInput(f"Expected head={shown(text)} as HASH or NUMBER:HASH, with a hash of 64 digits and letters.")
+    return (int(number), hashed) if colon else hashed
+
+
 def validated_head(head: object) -> None:
     """Refuse what is not the number and the hash of a row; None is no head."""
     if head is None:
@@ -194,7 +206,7 @@ def _reason(problem: Exception) -> str:
         return f"it has no column {shown(*problem.args)}"
     if isinstance(problem, ValueError):  # Python reads no integers of thousands of digits
         return _TWICE if _TWICE in problem.args else "a number is too long"
-    return "it is no JSON object with the columns content, hash, number and previous"
+    return "it is not a JSON object with the columns content, hash, number and previous"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

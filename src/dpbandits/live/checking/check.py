@@ -18,8 +18,8 @@ from dpbandits.live.checking.verdict import (
     told_apart,
 )
 from dpbandits.policies import Policy
-from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee
-from dpbandits.privacy.ledger import Head, is_hash, validated_head
+from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee, per_reward_budget
+from dpbandits.privacy.ledger import Head, read_head, validated_head
 
 _CHAIN = "The chain: that every row has its hash and holds that of the row before."
 _END = "The end: that the last row is the one of the given head."
@@ -56,8 +56,8 @@ def check_ledger(
     Args:
         text: what `Ledger.to_jsonl` returned.
         claim: the most that it may cost one person; row 0 makes a promise of its own.
-        head: the head that was kept elsewhere, or its hash. Without it nobody can tell whether rows are missing at the
-            end, or were added. It may be an earlier one: it vouches for the rows up to its own.
+        head: the head that was kept elsewhere, its hash, or both as NUMBER:HASH. Without it nobody can tell whether
+            rows are missing at the end, or were added. It may be an earlier one: it vouches for the rows up to its own.
         policy: the class of a policy that is not one of the built-in ones.
 
     >>> import dpbandits as dpb
@@ -70,12 +70,13 @@ def check_ledger(
     ('The schedule of row 0 costs epsilon = 1, and the claim is epsilon = 0.5.',)
     """
     _check_arguments(text, claim, head, policy)
+    head = read_head(head) if isinstance(head, str) else head
     unchecked = _UNCHECKED if head is not None else (_UNCHECKED_END, *_UNCHECKED)
     found = LedgerCheck(CANNOT_BE_TOLD, (), (), unchecked, 0, None, head_checked=head is not None, claim=claim)
     if not text.strip():
         return replace(found, reasons=("The text is empty: a ledger has at least one row.",))
     if not text.lstrip().startswith("{"):
-        return replace(found, reasons=("The text is no ledger: it does not begin with a row.",))
+        return replace(found, reasons=("The text is not a ledger: it does not begin with a row.",))
     try:
         ledger = Ledger.from_jsonl(text)
         kept = None if head is None else _row_of(head, ledger)
@@ -146,8 +147,19 @@ def _cost_problems(promise: Promise, spent: Guarantee | None, claim: Budget | No
         problems.append(f"The releases cost {cost} in one reward, and row 0 promises {stated(promised)}.")
     if claim is not None and not promise.allows(claim):
         cost, claimed = told_apart(promise.person_cost, claim)
-        problems.append(f"The schedule of row 0 costs {cost}, and the claim is {claimed}.")
+        problems.append(f"The schedule of row 0 costs {cost}, and the claim is {claimed}.{_at_delta(promise, claim)}")
     return problems
+
+
+def _at_delta(promise: Promise, claim: Budget) -> str:
+    """Return what was compared with the claim, where that is the cost at another delta than the schedule's own."""
+    budget = per_reward_budget(claim, promise.configuration.contributions)
+    if budget.delta == promise.reward_cost.delta:
+        return ""
+    cost = promise.reward_cost_at(budget.delta)
+    if cost is None:
+        return f" At delta = {budget.delta:.3g} in one reward no bound is known."
+    return f" At delta = {budget.delta:.3g} it costs epsilon = {cost.epsilon:.6g} in one reward."
 
 
 def _of_person(spent: Guarantee | None, promise: Promise) -> Guarantee | None:
@@ -164,7 +176,5 @@ def _check_arguments(text: object, claim: object, head: object, policy: object) 
         raise InvalidInput(f"Expected claim={shown(claim)} to be a Budget, such as Budget(epsilon=1).")
     if not isinstance(head, str):
         validated_head(head)
-    elif not is_hash(head):
-        raise InvalidInput(f"Expected head={shown(head)} to be the hash of a row, or its number and hash.")
     if policy is not None and not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise InvalidInput(f"Expected policy={shown(policy)} to be the class of a policy.")

@@ -79,14 +79,18 @@ class Promise:
         if not exceeds(self.person_cost, claim):
             return True
         budget = per_reward_budget(claim, self.configuration.contributions)
-        if budget.delta == self.reward_cost.delta:  # known already, and a long schedule takes seconds
-            return not exceeds(self.reward_cost, budget)
+        cost = self.reward_cost_at(budget.delta)
+        return cost is not None and not exceeds(cost, budget)
+
+    def reward_cost_at(self, delta: float) -> Guarantee | None:
+        """Return what the whole schedule costs one reward at another delta; None if no bound is known there."""
+        if delta == self.reward_cost.delta:  # known already, and a long schedule takes seconds
+            return self.reward_cost
         try:
             horizon = self.configuration.horizon
-            cost = whole_cost_at(self.terms.policy, horizon, self.schedule, self.grid, budget.delta)
-        except InvalidInput:  # no bound is known at that delta
-            return False
-        return cost is not None and not exceeds(cost, budget)
+            return whole_cost_at(self.terms.policy, horizon, self.schedule, self.grid, delta)
+        except InvalidInput:
+            return None
 
 
 def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
@@ -122,7 +126,7 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
 
 def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Configuration:
     if not {"format", "policy"} <= content.keys():
-        raise Unknown("Row 0 is no configuration of a Bandit, so nothing says which releases were allowed.")
+        raise Unknown("Row 0 is not the configuration of a Bandit, so nothing says which releases were allowed.")
     if content["format"] != FORMAT or type(content["format"]) is not int:
         raise Unknown(f"Row 0 has format={shown(content['format'])}, and this version reads {FORMAT}.")
     policy = _policy(content["policy"], kind)
@@ -174,7 +178,7 @@ def _policy(settings: object, kind: type[Policy] | None) -> Policy:
 
 def _live_policy(settings: object, configuration: Configuration) -> Policy:
     if not isinstance(settings, dict):
-        raise Wrong(f"Row 0 has live_policy={shown(settings)}, which is no mapping of settings.")
+        raise Wrong(f"Row 0 has live_policy={shown(settings)}, which is not a mapping of settings.")
     live = _made(type(configuration.policy), settings, "live_policy")
     if is_ours(live):  # a user's policy may change what it likes: what that costs is recomputed
         for setting, given in settings_of(configuration.policy).items():

@@ -67,10 +67,10 @@ class Releases:
         """Return what is wrong with a row. What it cost is counted all the same, where it can be."""
         if content.keys() != COLUMNS.keys():
             odd = ", ".join(shown(column) for column in sorted(content.keys() ^ COLUMNS.keys())[:3])
-            return [f"has other columns than a release: {odd} is missing or not known."]
+            return [f"has other columns than a release: {odd} (missing or unknown)."]
         for column, kind in COLUMNS.items():
             if type(content[column]) is not kind:
-                return [f"has {column}={shown(content[column])}, which is no {_KINDS[kind]}."]
+                return [f"has {column}={shown(content[column])}, which is not {_KINDS[kind]}."]
         arm, number = content["arm"], content["release"]
         arms = self.promise.configuration.arms
         if not 0 <= arm < len(arms):
@@ -170,4 +170,4 @@ def _pure(events: Iterable[DiscreteLaplaceEvent]) -> float:
     return sum_up(event.epsilon for event in events)
 
 
-_KINDS = {int: "whole number", float: "number with a decimal point", str: "text"}
+_KINDS = {int: "a whole number", float: "a number with a decimal point", str: "text"}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from dpbandits._words import counted
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.privacy.ledger import Head
 
@@ -121,8 +122,9 @@ class LedgerCheck:
         if len(self.reasons) > 1:
             lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_SHOWN])]
             if len(self.reasons) > _SHOWN:
-                lines.append(f"- and {counted(len(self.reasons) - _SHOWN, 'more')}.")
-        for title, items in (("Checked:", self.checked), ("Cannot be checked:", self.unchecked)):
+                lines.append(f"- and {len(self.reasons) - _SHOWN:,} more.")
+        failed = " (what failed is said above)" if self.verdict == DOES_NOT_HOLD else ""
+        for title, items in ((f"Checked{failed}:", self.checked), ("Cannot be checked:", self.unchecked)):
             lines += [title, *(f"- {item}" for item in items)] if items else []
         if self.head is not None:
             lines.append(f"Head: {self.head[0]}:{self.head[1]}")
@@ -146,10 +148,5 @@ def told_apart(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things, in words."""
-    return f"{number:,} {noun}" + ("" if number == 1 or noun == "more" else "s")
-
-
 def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:] if sentence.startswith(("The ", "It ", "No ")) else sentence
+    return sentence[0].lower() + sentence[1:] if sentence.startswith(("The ", "It ", "No ", "Row ")) else sentence
