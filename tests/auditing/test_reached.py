@@ -35,7 +35,7 @@ def test_it_names_what_no_run_has_reached() -> None:
     found = dpb.exact_audit(late, arms=2, horizon=60)
     assert not found.refuted
     (line,) = (line for line in found.unreached if line.startswith("late.py:"))
-    assert f"No run reached all of {line}" in sentence(found)
+    assert f"Never fully reached: {line}" in sentence(found)
     assert found.to_dict()["unreached"] == list(found.unreached)
 
 

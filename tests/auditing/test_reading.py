@@ -11,12 +11,14 @@ from dpbandits.auditing.secret import Leak, Unknown, secret_reward
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, release, reserve
+from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
 from dpbandits.privacy import Guarantee
 
 CLIPPED, THRESHOLD, LARGEST, SWALLOWING, SAME_NOISE, LET_OUT, LATER_LEAK, REJECTED, TWICE = range(9)
+ROUNDED, CUT, BROKEN_TIE, SHOWN = range(9, 13)
 PRIVATE = {"a clipped noisy sum": CLIPPED, "AboveThreshold": THRESHOLD, "report noisy max": LARGEST}
 
 
@@ -40,7 +42,17 @@ hold.register(Params)(every_step)
 
 @update.register(Params)
 def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    if params.what == ROUNDED:
+        reward = 1.0 if uniform(noise) < reward else 0.0
+    elif params.what == CUT:
+        reward = 1.0 if reward > 0.5 else 0.0
     state.sums[arm] = state.sums[arm] + reward
+    if params.what >= ROUNDED:
+        if t == 9:
+            one, other = release(noise, state.sums[0], 1.0), release(noise, state.sums[1], 1.0)
+            if params.what in (BROKEN_TIE, SHOWN) and abs(one - other) <= (params.what == SHOWN):
+                state.chosen[0] = 1 if state.sums[0] > state.sums[1] else 2
+        return
     if t != 9:
         if params.what == LATER_LEAK and t == 12 and state.sums[arm] > 1:
             state.chosen[0] = 1
@@ -98,6 +110,17 @@ def test_private_ways_to_read_what_carries_noise_are_not_accused(what: int) -> N
     assert not found.refuted
     assert (found.leak, verdict(found)) == (None, "cannot be told")
     assert sentence(found).startswith("Cannot be told: a number that carries noise was read before its release")
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_reward_that_is_read_and_does_not_show_is_no_leak(delta: float) -> None:
+    """Rounded by a coin, or cut, before it gets its noise; or read when two values are equal, which never happens."""
+    for what in (ROUNDED, CUT, BROKEN_TIE):
+        found = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
+        assert (found.leak, verdict(found)) == (None, "cannot be told")
+        assert "nothing public was found that depends on it" in sentence(found)
+    found = dpb.exact_audit(Reading(SHOWN), horizon=16, claim=dpb.Budget(1.0, delta))
+    assert (found.leak, found.refuted) == ("a secret was read without noise", True)
 
 
 def test_what_cannot_be_told_cannot_be_swallowed() -> None:

@@ -62,12 +62,14 @@ class Account:
         self.followed = np.zeros(steps, dtype=np.bool_)
         self._beginnings: dict[int, tuple[tuple[float, int], ...]] = {}  # of the first rewards, in all runs so far
         self._times: Counter[int] = Counter()  # in how many runs they were followed
+        self._has_draws = False  # random numbers that nobody sees
 
     def add(self, noise: TaintNoise, adversary: str, until: dict[int, int] | None = None) -> dict[int, float]:
         """Add the releases of a run, in which a term means all rewards up to that in `until`; return their losses."""
         until = until or {}
         self._adversaries.append(adversary)
         self._follow(noise, until)
+        self._has_draws |= noise.draws > 0
         is_pure = GAUSSIAN not in noise.mechanisms
         self._has_events &= noise.has_noise_for_each()
         events = {} if is_pure and not self._has_events else noise.events()
@@ -105,7 +107,12 @@ class Account:
             self.shown = Shown(epsilon, reward, adversary)
 
     def _show_beginnings(self, enough: float) -> None:
-        """Releases that a reward begins with in all runs are fixed in advance, and what they lose is certain."""
+        """Releases that a reward begins with in all runs are fixed in advance, and what they lose is certain.
+
+        Not if random numbers were drawn: a coin that leaves rewards out now and then protects all of them.
+        """
+        if self._has_draws:
+            return
         first: dict[tuple[tuple[float, int], ...], int] = {}
         for number, beginning in sorted(self._beginnings.items()):
             if self._times[number] == len(self._adversaries):

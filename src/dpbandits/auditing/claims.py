@@ -4,7 +4,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Budget, Guarantee
 
-STATED = "the one who asks"
+STATED = "whoever asked for the audit"
 
 
 def claim_to_test(policy: Policy, horizon: int, stated: Budget | None) -> Guarantee:

@@ -27,6 +27,7 @@ USUAL_ARMS = (2, 3)
 LONGEST = 10**7  # steps: what every reward loses is in memory
 SILENT = "nothing was released in these runs, and parts of the policy never ran"
 USUAL_HORIZON = 256
+DECLARED = 20_000  # steps that a policy was declared for, up to which a few runs go if decisions are many
 UPPER_BOUND = "the losses of a run add up to more than is claimed, and that is an upper bound"
 
 
@@ -193,6 +194,8 @@ def _sizes(policy: Policy, arms: int | None, horizon: int | None) -> Iterator[Si
         yield Size(many, short)
         if short != policy.horizon and (long := reachable(policy, many)).horizon > short:
             yield long
+            if policy.horizon is not None and many == USUAL_ARMS[0] and long.horizon < policy.horizon <= DECLARED:
+                yield Size(many, policy.horizon, adversaries=("usual", "turns", "for arm 1"))
 
 
 def _stretches(losses: NDArray[np.float64]) -> list[dict[str, float | str]]:

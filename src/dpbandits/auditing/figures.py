@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbandits._words import counted
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.bounds import binomial_high, binomial_low
 from dpbandits.auditing.exact import ExactAudit
@@ -79,7 +80,7 @@ def losses_svg(found: ExactAudit) -> bytes:
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel("time of the reward")
         axes.set_ylabel("loss: sum over its releases")
-        title = f"What does every single reward lose? ({found.arms} arms, {found.horizon:,} steps)"
+        title = f"What does every single reward lose? ({counted(found.arms, 'arm')}, {counted(found.horizon, 'step')})"
         axes.set_title(title, fontsize="medium", loc="left")
         axes.legend(frameon=False, fontsize="small")
         return drawn(figure, ".svg")

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._progress import Progress
+from dpbandits._words import counted
 from dpbandits.auditing.account import Account, Shown
 from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
 from dpbandits.auditing.playing import Game
 from dpbandits.auditing.reached import Reached
-from dpbandits.auditing.secret import Leak, Secret, Unknown
+from dpbandits.auditing.secret import Leak, Reading, Secret, Unknown
+from dpbandits.auditing.showing import reading_shows
 from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.witness import forced, log_ratio, on_one_side, shifts_for
@@ -40,6 +42,7 @@ _TRIES = 12  # runs with a loss above the claim that are repeated until one witn
 _SUSPECTS = 2  # rewards of each
 _RARE = 1e-5  # a delta that chance does not reach in all runs together
 _CHANCES = 8
+_AFTERWARDS = 32  # steps in which what was read may show
 
 
 class Size(NamedTuple):
@@ -48,6 +51,7 @@ class Size(NamedTuple):
     arms: int
     horizon: int
     decisions: float = math.inf
+    adversaries: tuple[str, ...] = ()  # all of them, if none is named
 
 
 @dataclass(frozen=True)
@@ -107,39 +111,45 @@ class Runs:
 
     def __init__(self, policy: Policy, size: Size, claim: Guarantee, seed: int, reached: Reached) -> None:
         self.policy, self.claim, self.seed, self.reached = policy, claim, seed, reached
-        self.arms, self.horizon, self.most_decisions = size
+        self.arms, self.horizon, self.most_decisions, chosen = size
         self.is_long = self.horizon > FULLY_FOLLOWED
         self.until = 2 * self.horizon if policy.horizon == self.horizon else self.horizon
         self.account = Account(self.until, claim.delta)
         self.enough = claim.epsilon * (1 + _TOLERANCE)
-        self.adversaries = adversaries(self.arms)
+        self.adversaries = {
+            name: way for name, way in adversaries(self.arms).items() if name in (chosen or adversaries(self.arms))
+        }
         self.runs = self.steps = self.decisions = 0
         self.shares_noise = False
         self._tries = 0  # runs that were repeated with noise on one side
         self.has_blocks = False  # whether a choice was ever held for more than one play
         self.unknown: str | None = None
+        self._leaked_at = 1  # the time of a leak
 
     def play(self, bar: Progress, *, to_the_last_line: bool) -> Part:
         """Play them, and more `to_the_last_line`, as long as one is left that no run has reached."""
         leak = None
+        where = f"{counted(self.arms, 'arm')}, {counted(self.horizon, 'step')}"
         try:
             for name, cut in self._plays():
                 if self._is_enough():
                     break
-                bar.describe(f"{self.arms} arms, {self.horizon} steps: {name}")
+                bar.describe(f"{where}: {name}")
                 self._play(name, cut, is_watched=self.decisions < _WATCHED)
                 bar.advance(1)
             if to_the_last_line and not self._is_refuted():
-                bar.describe(f"{self.arms} arms, {self.horizon} steps: to the last line")
+                bar.describe(f"{where}: to the last line")
                 self._play_more()
             bar.describe("composing")
             self.account.settle(self.enough)
         except Leak as problem:
             self.account.say(math.inf, 0, self._name)
             self.account.losses[:] = math.inf
-            if self.claim.delta == 0 or self._leaks_by_chance():
+            if self._is_shown(problem):
                 leak = str(problem)
                 self.account.show(math.inf, 0, self._name)
+            elif isinstance(problem, Reading):
+                self.unknown = f"{problem}, and nothing public was found that depends on it"
             else:
                 self.unknown = f"{problem}, which may be rarer than delta"
         return Part(
@@ -227,6 +237,9 @@ class Runs:
         try:
             with self.reached if is_watched else nullcontext():
                 game.play_blocks(total, self.until, run.cut, run.number, min(decisions, self.most_decisions))
+        except Leak:
+            self._leaked_at = game.t
+            raise
         except Unknown as problem:
             if noise.takes_noise_out_of(problem.form):
                 raise Leak("a secret was read after its noise had been let out") from problem
@@ -281,10 +294,18 @@ class Runs:
         if ratio > self.enough:
             self.account.show(ratio, number, played.run.adversary)
 
+    def _is_shown(self, problem: Leak) -> bool:
+        """Tell whether a leak is certain: what was read becomes public, and is not rarer than delta."""
+        delta = self.claim.delta
+        if delta > _RARE:
+            return False
+        if isinstance(problem, Reading):
+            steps = min(self.until, self._leaked_at + _AFTERWARDS, FULLY_FOLLOWED)
+            return reading_shows(self.policy, self.arms, self.horizon, steps, self.seed, is_usual=delta > 0)
+        return delta == 0 or self._leaks_by_chance()
+
     def _leaks_by_chance(self) -> bool:
         """Tell whether a leak comes by usual noise, too: then it is not rarer than any small delta."""
-        if self.claim.delta > _RARE:
-            return False
         try:
             for number in range(_CHANCES):
                 self._run(Run(MOST_RUNS + number, "usual", "blocks", self._followed()))

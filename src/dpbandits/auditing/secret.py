@@ -1,7 +1,7 @@
 """Secret: a number that knows which rewards it is made of, and refuses to be read.
 
 A Secret may be added, subtracted and scaled. Anything that would let its value out (a comparison, a float, an index, an
-ordinary array) raises: a Leak if it is made of rewards alone. If it carries noise as well, reading it may be private
+ordinary array) raises: a Reading if it is made of rewards alone. If it carries noise as well, reading it may be private
 (AboveThreshold, the largest of noisy sums), and how private is more than linear forms can tell: Unknown. Where nothing
 is left in its form, as in a number less itself, it is a constant, and may be read. Only a noise source opens others, in
 `release`.
@@ -16,11 +16,16 @@ from typing import Any
 import numpy as np
 
 Factor = int | Fraction  # exact, and whole numbers are quicker
+_LONGEST = 4096  # bits of a denominator; they grow by some 50 with every factor that is no power of two
 Form = dict[tuple[str, int], Factor]  # a coefficient, not 0, for ("reward", number), ("noise", number) and the like
 
 
 class Leak(BaseException):
     """A secret was about to become public without noise. No `except Exception` of a policy catches it."""
+
+
+class Reading(Leak):
+    """A secret was read. Whether that becomes public is another question."""
 
 
 class Unknown(BaseException):
@@ -87,7 +92,10 @@ class Secret:
         if isinstance(factor, Secret):
             raise Unknown("a secret was multiplied by a secret")
         exact = exact_factor(float(factor))
-        return Secret(self._value * float(factor), {k: c * exact for k, c in self._form.items()} if exact else {})
+        form = {k: c * exact for k, c in self._form.items()} if exact else {}
+        if any(c.denominator.bit_length() > _LONGEST for c in form.values()):
+            raise Unknown("a reward was scaled so often that its coefficient is too long to be kept exactly")
+        return Secret(self._value * float(factor), form)
 
     def __rmul__(self, factor: Any) -> "Secret":
         product: Secret = self * factor
@@ -102,7 +110,7 @@ class Secret:
         if "noise" in kinds:
             raise Unknown("a number that carries noise was read before its release", self._form)
         if kinds:
-            raise Leak("a secret was read without noise")
+            raise Reading("a secret was read without noise")
         return self._value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

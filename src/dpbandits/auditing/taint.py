@@ -19,6 +19,7 @@ from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 
 _PATIENCE = 256  # noises in one step, after which no adversary chooses them any more
+_WIDEST = Fraction(10) ** 100  # scale of noise: a reward that was forgotten, as good as
 _MOST = 2**16  # and after which nobody waits for the end of the step
 
 
@@ -123,7 +124,7 @@ class TaintNoise:
             made: dict[Factor, Event] = {}  # most rewards of a release have the same coefficient
             for number, coefficient in rewards:
                 if coefficient not in made:
-                    made[coefficient] = event_of(float(scale / size(coefficient)), self.mechanisms[noise])
+                    made[coefficient] = event_of(_scale(scale / size(coefficient)), self.mechanisms[noise])
                 events[number].append(made[coefficient])
         return events
 
@@ -145,7 +146,7 @@ class TaintNoise:
             made: dict[Factor, tuple[float, int]] = {}
             for number, coefficient in concerned:
                 if coefficient not in made:
-                    made[coefficient] = (float(scale / size(coefficient)), self.mechanisms[noise])
+                    made[coefficient] = (_scale(scale / size(coefficient)), self.mechanisms[noise])
                 found[number].append(made[coefficient])
         return {number: tuple(events) for number, events in found.items()}
 
@@ -198,6 +199,11 @@ class TaintNoise:
             for number, column in columns.items():
                 losses[number].append(known[tuple(column)])
         return {number: math.fsum(each) for number, each in losses.items()}
+
+
+def _scale(exact: Fraction) -> float:
+    """Return the scale of noise, for a whole reward; more noise than can be written down counts as a little less."""
+    return float(min(exact, _WIDEST))
 
 
 def event_of(scale: float, mechanism: int) -> Event:

@@ -1,9 +1,11 @@
 """What audits found, in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from dpbandits._words import counted
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
+from dpbandits.auditing.runs import Part
 from dpbandits.privacy import Guarantee
 
 _LONG = 24
@@ -34,7 +36,7 @@ def sentence(found: Audit | ExactAudit) -> str:
     if all(tested.found == tested.other == tested.trials for tested in found.tested):
         return (
             f"Not refuted: nothing was seen that differs, and {claimed}. "
-            "So it looks, too, when the horizon is too short or the trials are too few."
+            "It looks the same when the horizon is too short or the trials are too few."
         )
     blind = (
         f" In {found.unscored:.0%} of the runs some releases have noise that is reserved and used in a way that is not "
@@ -50,7 +52,7 @@ def sentence(found: Audit | ExactAudit) -> str:
 
 def exact_sentence(found: ExactAudit, claimed: str) -> str:
     """Return what the account found, and of how many arms and steps that is said."""
-    where = f"{found.arms} arms, {found.horizon:,} steps"
+    where = f"{counted(found.arms, 'arm')}, {counted(found.horizon, 'step')}"
     if found.leak is not None:
         return f"Exceeds the claim: {found.leak} ({where}), so nothing bounds what it loses."
     if found.refuted:
@@ -66,8 +68,23 @@ def exact_sentence(found: ExactAudit, claimed: str) -> str:
         )
     if found.unknown is not None:
         return f"Cannot be told: {found.unknown}, and what that loses is more than this account knows."
-    said = f"no reward loses more than {found.epsilon:.6g}, and {claimed}"
-    return f"Within the claim: over {found.runs} runs, {played(found)}, {said}.{_unfollowed(found)}{_unreached(found)}"
+    over = f"over {counted(found.runs, 'run')}, {played(found)}, no reward loses more than"
+    limits = f"{_undeclared(found)}{_unfollowed(found)}{_unreached(found)}"
+    return f"Within the claim: {over} {_within(found, claimed)}.{limits}"
+
+
+def _within(found: ExactAudit, claimed: str) -> str:
+    """Return what is lost at most, for every horizon if more is claimed for longer ones."""
+    if len({part.claim.epsilon for part in found.parts}) == 1:
+        return f"{found.epsilon:.6g}, and {claimed}"
+    worst: dict[int, Part] = {}
+    for part in found.parts:
+        if part.horizon not in worst or part.epsilon > worst[part.horizon].epsilon:
+            worst[part.horizon] = part
+    return " and ".join(
+        f"{part.epsilon:.6g} in {counted(steps, 'step')} ({part.claim.epsilon:.6g} is claimed)"
+        for steps, part in worst.items()
+    )
 
 
 def played(found: ExactAudit) -> str:
@@ -77,13 +94,26 @@ def played(found: ExactAudit) -> str:
     >>> played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=20))
     '2 and 3 arms for 20 steps'
     """
-    many = {part.arms: "" for part in found.parts}
-    for arms in many:
-        steps = [f"{part.horizon:,}" for part in found.parts if part.arms == arms]
-        many[arms] = " and ".join(steps)
-    if len(set(many.values())) == 1:
-        return f"{' and '.join(map(str, many))} arms for {next(iter(many.values()))} steps"
-    return ", ".join(f"{arms} arms for {steps} steps" for arms, steps in many.items())
+    many: dict[int, list[int]] = {part.arms: [] for part in found.parts}
+    for part in found.parts:
+        many[part.arms].append(part.horizon)
+    if len(set(map(tuple, many.values()))) == 1:
+        return f"{_listed(many, 'arm')} for {_listed(many[found.arms], 'step')}"
+    return ", ".join(f"{counted(arms, 'arm')} for {_listed(steps, 'step')}" for arms, steps in many.items())
+
+
+def _listed(numbers: Iterable[int], noun: str) -> str:
+    """Return numbers of the same things: "2 and 3 arms"."""
+    *others, last = numbers
+    return " and ".join([*(f"{number:,}" for number in others), counted(last, noun)])
+
+
+def _undeclared(found: ExactAudit) -> str:
+    """Return that no run went as far as the policy is declared for, if so."""
+    declared = found.policy.horizon
+    if declared is None or any(part.steps >= declared for part in found.parts):
+        return ""
+    return f" No run reached the {counted(declared, 'step')} that it is declared for."
 
 
 def _unfollowed(found: ExactAudit) -> str:
@@ -91,7 +121,7 @@ def _unfollowed(found: ExactAudit) -> str:
     parts = [part for part in found.parts if part.followed < part.steps]
     if not parts:
         return ""
-    each = ", ".join(f"{part.followed:,} of {part.steps:,} ({part.arms} arms)" for part in parts)
+    each = ", ".join(f"{part.followed:,} of {part.steps:,} ({counted(part.arms, 'arm')})" for part in parts)
     return f" Not all rewards were followed in long runs: {each}."
 
 
@@ -100,7 +130,7 @@ def _unreached(found: ExactAudit) -> str:
     if not found.unreached:
         return ""
     shown = ", ".join(found.unreached[:_SHOWN]) + (" and more" if len(found.unreached) > _SHOWN else "")
-    return f" No run reached all of {shown}."
+    return f" Never fully reached: {shown}."
 
 
 def budget(guarantee: Guarantee | None) -> str:
@@ -120,7 +150,7 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
     rows = [
         ("policy", f"{found.policy}"),
         (f"claim, for {found.horizon:,} steps", budget(found.claim)),
-        ("proved (accountant's bound)", budget(found.proved)),
+        ("guarantee, as the policy states it", budget(found.proved)),
     ]
     if isinstance(found, Audit):
         rows += [("arms", f"{found.arms}"), ("steps", f"{found.horizon:,}")]

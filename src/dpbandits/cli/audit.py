@@ -125,6 +125,8 @@ def audit_command(
                     )
                 )
                 _show(parts[-1])
+                if len(views) > 1:
+                    print(f"(The attacks share the chance of a wrong accusation: {confidence:.10g} for all together.)")
         if exact or report is not None or (view is None and not _is_refuted(parts)):
             parts.append(exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed))
             _show(parts[-1])

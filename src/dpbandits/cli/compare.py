@@ -94,7 +94,7 @@ def write_files(board: Leaderboard, out: Path) -> None:
 
 
 def _case_table(name: str, scores: list[Score]) -> Table:
-    table = Table(title=f"{name}; lower bound C ln T = {scores[0].lower_bound:,.1f}")
+    table = Table(title=f"{name}; lower bound for long runs, C ln T = {scores[0].lower_bound:,.1f}")
     table.add_column("policy", overflow="fold")
     for column in ("mean", "± s.e.", "median", "99%", "worst", "linear", "mean / bound"):
         table.add_column(column, justify="right")

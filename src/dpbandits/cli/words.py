@@ -25,6 +25,8 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
     """Return the policy that a text such as "dp-ucb-int:series=x", "recommended" or "mine.py:Name" describes."""
     if text == "recommended":
         return recommended(epsilon=epsilon, delta=delta)
+    if text.startswith("recommended:"):
+        raise InvalidInput(f"Expected {text!r} without settings, or dp-imed:index=noise-aware, the same, with some.")
     if of_user := _USERS_OWN.fullmatch(text):
         name, settings = of_user[1], [part for part in of_user[2].split(":") if part]
         kind = policy_class(name)
@@ -32,7 +34,7 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         name, *settings = text.split(":")
         if name not in POLICIES:
             raise InvalidInput(
-                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended alone, or a class of yours "
+                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended, or a class of yours "
                 "as FILE.py:NAME."
             )
         kind = POLICIES[name]

@@ -1,0 +1,114 @@
+"""Whether what was read shows: two runs with the same released values that go different ways.
+
+A kernel that reads a reward need not let it out. One that is rounded by a coin, or compared with a threshold, and gets
+its noise afterwards, may be private. It is let out for certain if the rewards of two runs differ in one, the released
+values do not, and yet an arm does, the number of releases, or a public field of the state: then some outcome has a
+density with the one and none with the other. Nobody may have read a number that carries noise by then, or a coin, for
+they may explain it, too.
+"""
+
+import random
+from typing import Any
+
+import numpy as np
+
+from dpbandits.auditing.playing import Game
+from dpbandits.auditing.secret import Leak, Secret, Unknown, parts
+from dpbandits.auditing.taint import TaintNoise
+from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
+from dpbandits.mechanisms.draws import beta, normal, uniform
+from dpbandits.policies.base import Policy
+from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
+
+_TRIES = 12
+_POSITIONS = 24  # rewards that are changed in a run
+_RELEASES = 4096
+
+
+class _Other(BaseException):
+    """A released value that these rewards cannot have, or one too many."""
+
+
+class _Repeated:
+    """A noise source that gives what was released once more. What it reserves cannot be read, and it draws nothing."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+        self.releases = self.reserved = 0
+
+
+@release.register(_Repeated)
+def _release(noise: _Repeated, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
+    if noise.releases == len(noise.values):
+        raise _Other
+    released = noise.values[noise.releases]
+    noise.releases += 1
+    value, form = parts(secret)
+    if scale == CARRIED and not form and abs(value - released) > 1e-9 * (1 + abs(released)):
+        raise _Other
+    return released
+
+
+@reserve.register(_Repeated)
+def _reserve(noise: _Repeated, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Secret:
+    noise.reserved += 1
+    return Secret(0.0, {("noise", noise.reserved): 1})
+
+
+@uniform.register(_Repeated)
+@normal.register(_Repeated)
+@beta.register(_Repeated)
+def _draw(noise: _Repeated, *settings: float) -> float:
+    raise Unknown("random numbers were drawn")
+
+
+def reading_shows(policy: Policy, arms: int, horizon: int, steps: int, seed: int, *, is_usual: bool) -> bool:
+    """Tell whether some reward of the first steps, changed alone, shows after the same released values.
+
+    The noise is usual, or a little of it, or a lot: its density is positive there, and no two values are equal to the
+    last digit.
+    """
+    dice = random.Random(seed)  # noqa: S311
+    for number in range(_TRIES):
+        share = 1.0 if is_usual or number % 2 == 0 else 10 ** dice.uniform(-3, 3)
+        source = TaintNoise(dice.getrandbits(62), lambda draw, share=share: share * draw.noise)  # type: ignore[misc]
+        watched = WatchedNoise(source, np.empty(_RELEASES), np.zeros(SEEN, dtype=np.int64))
+        level = dice.choice((0.2, 0.5, 0.8))
+        rewards = [float(dice.random() < level) for _ in range(steps)]
+        seen = _seen(policy, arms, horizon, watched, rewards)
+        if len(seen) < steps or source.draws or watched.seen[RELEASES] > _RELEASES:
+            continue
+        values = watched.values[: watched.seen[RELEASES]].tolist()
+        for place in dice.sample(range(steps), min(steps, _POSITIONS)):
+            repeated = _Repeated(values)
+            changed = [*rewards[:place], 1 - rewards[place], *rewards[place + 1 :]]
+            try:
+                others = _seen(policy, arms, horizon, repeated, changed)
+            except _Other:
+                return True
+            if others != seen[: len(others)] or (len(others) == steps and repeated.releases < len(values)):
+                return True
+    return False
+
+
+def _seen(policy: Policy, arms: int, horizon: int, noise: object, rewards: list[float]) -> list[bytes]:
+    """Return what is public after every step of a run with rewards that may be read, until noise is read."""
+    game, seen = Game(policy, arms, horizon, noise, object), []
+    try:
+        for t in range(1, len(rewards) + 1):
+            game.play(lambda t, arm: rewards[t - 1], t)
+            seen.append(bytes(str(game.actions[-1]), "ascii") + _public(game.state))
+    except (Leak, Unknown):
+        pass
+    return seen
+
+
+def _public(state: Any) -> bytes:
+    """Return the public fields of a state in which objects are secrets."""
+    parts = []
+    for field in state:
+        if not isinstance(field, np.ndarray):
+            parts.append(_public(field))
+        elif field.dtype != object:
+            parts.append(field.tobytes())
+    return b"".join(parts)
