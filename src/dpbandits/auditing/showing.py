@@ -23,6 +23,7 @@ from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
 _TRIES = 12
 _POSITIONS = 24  # rewards that are changed in a run
 _RELEASES = 4096
+_COIN = "random numbers were drawn"
 
 
 class _Other(BaseException):
@@ -56,10 +57,18 @@ def _reserve(noise: _Repeated, scale: float, mechanism: int = LAPLACE, arm: int 
 
 
 @uniform.register(_Repeated)
+def _uniform(noise: _Repeated) -> float:
+    raise Unknown(_COIN)
+
+
 @normal.register(_Repeated)
+def _normal(noise: _Repeated) -> float:
+    raise Unknown(_COIN)
+
+
 @beta.register(_Repeated)
-def _draw(noise: _Repeated, *settings: float) -> float:
-    raise Unknown("random numbers were drawn")
+def _beta(noise: _Repeated, a: float, b: float) -> float:
+    raise Unknown(_COIN)
 
 
 def reading_shows(policy: Policy, arms: int, horizon: int, steps: int, seed: int, *, is_usual: bool) -> bool:
