@@ -26,6 +26,7 @@ HARMLESS = {
     "value": "what was released says nothing of how well it hides a reward; only that it is on the grid can be checked",
     "first": "which assignment was a block's first or last: accepted while the blocks still hold different assignments",
     "last": "as `first`",
+    "arm": "the last row of an arm, as the next one of another whose schedule it fits",
     "scale": "the last digit, as machines differ; its epsilon still fits, and all together stay within the promise",
     "epsilon": "the same number",
     "row 0: arms": "names, also of arms that have no release yet",
