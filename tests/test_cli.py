@@ -197,7 +197,7 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
         (("compare", "--policies", ","), "Expected policies=',' to name at least one of ucb,"),
         (
             ("compare", "--policies", "recommended:epsilon=2"),
-            "Expected 'recommended:epsilon=2' without settings, or dp-imed",
+            "Expected recommended without settings, not 'epsilon=2'",
         ),
         (("compare", "--epsilon", "x"), "Expected epsilon='x' to be a number"),
         (("compare", "--out", __file__), "to be a folder"),
@@ -211,7 +211,10 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
         (("plan", "--arms", "1"), "Expected arms=1 in [2, 10000]"),
         (("plan", "--means", "0.5"), "Expected means='0.5' to be at least two success rates"),
         (("plan", "--means", "0.5,0.5"), "to differ: there is nothing to learn"),
-        (("plan", "--means", "0.5,0.6", "--gap", "0.2"), "Expected gap=0.2 without means='0.5,0.6', which say it all."),
+        (
+            ("plan", "--means", "0.5,0.6", "--gap", "0.2"),
+            "Expected gap=0.2 without means='0.5,0.6', which replaces it.",
+        ),
         (("plan", "--gap", "0.1,0.2", "--plot", "x.png"), "Expected gap='0.1,0.2' to be one number: a plot shows one"),
         (("plan", "--plot", "x.doc"), "to end in .png, .svg, .pdf"),
     ],

@@ -18,7 +18,7 @@ from dpbandits.policies.base import every_step
 from dpbandits.privacy import Guarantee
 
 CLIPPED, THRESHOLD, LARGEST, SWALLOWING, SAME_NOISE, LET_OUT, LATER_LEAK, REJECTED, TWICE = range(9)
-ROUNDED, CUT, BROKEN_TIE, SHOWN = range(9, 13)
+ROUNDED, CUT, BROKEN_TIE, SHOWN, FEWER, BARE = range(9, 15)
 PRIVATE = {"a clipped noisy sum": CLIPPED, "AboveThreshold": THRESHOLD, "report noisy max": LARGEST}
 
 
@@ -48,7 +48,13 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
         reward = 1.0 if reward > 0.5 else 0.0
     state.sums[arm] = state.sums[arm] + reward
     if params.what >= ROUNDED:
-        if t == 9:
+        if params.what == FEWER and t == 9 and state.sums[0] < 3:
+            return
+        if params.what == BARE and t == 5:  # read in private, and then released without noise
+            state.sums[0] = 1.0 if state.sums[0] > 1 else 0.0
+        if params.what == BARE and t == 9:
+            release(noise, state.sums[0], CARRIED)
+        elif t == 9:
             one, other = release(noise, state.sums[0], 1.0), release(noise, state.sums[1], 1.0)
             if params.what in (BROKEN_TIE, SHOWN) and abs(one - other) <= (params.what == SHOWN):
                 state.chosen[0] = 1 if state.sums[0] > state.sums[1] else 2
@@ -119,8 +125,9 @@ def test_a_reward_that_is_read_and_does_not_show_is_no_leak(delta: float) -> Non
         found = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
         assert (found.leak, verdict(found)) == (None, "cannot be told")
         assert "nothing public was found that depends on it" in sentence(found)
-    found = dpb.exact_audit(Reading(SHOWN), horizon=16, claim=dpb.Budget(1.0, delta))
-    assert (found.leak, found.refuted) == ("a secret was read without noise", True)
+    for what in (SHOWN, FEWER, BARE):  # in the arms, in the number of releases, in a released value
+        found = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
+        assert (found.leak, found.refuted) == ("a secret was read without noise", True)
 
 
 def test_what_cannot_be_told_cannot_be_swallowed() -> None:

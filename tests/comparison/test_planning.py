@@ -153,6 +153,8 @@ def test_luck_does_not_make_an_experiment_long_enough() -> None:
     assert sure.recommendation is not None
     assert lucky.recommendation is None
     assert "these runs cannot tell whether that is a fifth fewer than by drawing lots (50%)" in lucky.sentences()[0]
+    unlucky = made(0.02, error=0.05, e05=0.42)  # 0.4 is within its margin
+    assert "these runs cannot tell whether that is a fifth fewer" in unlucky.sentences()[0]
     assert lucky.sentences()[-1] == "Advice: play more runs. These cannot tell whether the experiment is long enough."
 
 

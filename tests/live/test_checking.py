@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -304,6 +305,13 @@ def test_claims() -> None:
         (contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6)), Budget(50.0), False),  # no pure bound for ever
     ):
         assert checked(contents, claim=claim).holds is holds, (contents[0]["policy"], claim)
+    # The cost that was compared is named, and there it is above the claim.
+    (reason,) = checked(interval, claim=Budget(2.0, 1e-7)).reasons
+    named = re.search(r"At delta = 1e-07 it costs epsilon = ([\d.]+) in one reward\.$", reason)
+    assert named is not None
+    assert 2.0 < float(named[1]) < 3.0
+    (reason,) = checked(contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6)), claim=Budget(50.0)).reasons
+    assert reason.endswith("At delta = 0 in one reward no bound is known.")
 
 
 def test_a_claim_is_compared_with_what_is_recomputed() -> None:

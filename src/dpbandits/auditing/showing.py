@@ -3,8 +3,8 @@
 A kernel that reads a reward need not let it out. One that is rounded by a coin, or compared with a threshold, and gets
 its noise afterwards, may be private. It is let out for certain if the rewards of two runs differ in one, the released
 values do not, and yet an arm does, the number of releases, or a public field of the state: then some outcome has a
-density with the one and none with the other. Nobody may have read a number that carries noise by then, or a coin, for
-they may explain it, too.
+density with the one and none with the other. The other run ends where it would read a number that carries noise, or
+toss a coin, for then that might explain the difference.
 """
 
 import random
@@ -85,7 +85,7 @@ def reading_shows(policy: Policy, arms: int, horizon: int, steps: int, seed: int
         level = dice.choice((0.2, 0.5, 0.8))
         rewards = [float(dice.random() < level) for _ in range(steps)]
         seen = _seen(policy, arms, horizon, watched, rewards)
-        if len(seen) < steps or source.draws or watched.seen[RELEASES] > _RELEASES:
+        if len(seen) < steps or watched.seen[RELEASES] > _RELEASES:
             continue
         values = watched.values[: watched.seen[RELEASES]].tolist()
         for place in dice.sample(range(steps), min(steps, _POSITIONS)):

@@ -125,8 +125,8 @@ def audit_command(
                     )
                 )
                 _show(parts[-1])
-                if len(views) > 1:
-                    print(f"(The attacks share the chance of a wrong accusation: {confidence:.10g} for all together.)")
+                if len(views) > len(parts) == 1:
+                    print(f"(Both attacks together have a confidence of {confidence * 100:.10g}%.)")
         if exact or report is not None or (view is None and not _is_refuted(parts)):
             parts.append(exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed))
             _show(parts[-1])

@@ -106,7 +106,7 @@ def _questions(arms: int | None, gap: str | None, rate: float | None, means: str
     if means is not None:
         for name, value in (("arms", arms), ("gap", gap), ("rate", rate)):
             if value is not None:
-                raise InvalidInput(f"Expected {name}={value} without means={means!r}, which say it all.")
+                raise InvalidInput(f"Expected {name}={value} without means={means!r}, which replaces it.")
         guessed = [_validate.real("[0, 1]", means=number("means", mean)) for mean in listed(means)]
         if len(guessed) < 2:
             raise InvalidInput(f"Expected means={means!r} to be at least two success rates, such as 0.12,0.1.")

@@ -26,7 +26,9 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
     if text == "recommended":
         return recommended(epsilon=epsilon, delta=delta)
     if text.startswith("recommended:"):
-        raise InvalidInput(f"Expected {text!r} without settings, or dp-imed:index=noise-aware, the same, with some.")
+        setting = text.removeprefix("recommended:")
+        same = "dp-imed:index=noise-aware is the same policy and takes them"
+        raise InvalidInput(f"Expected recommended without settings, not {setting!r}; {same}.")
     if of_user := _USERS_OWN.fullmatch(text):
         name, settings = of_user[1], [part for part in of_user[2].split(":") if part]
         kind = policy_class(name)

@@ -123,7 +123,7 @@ class LedgerCheck:
             lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_SHOWN])]
             if len(self.reasons) > _SHOWN:
                 lines.append(f"- and {len(self.reasons) - _SHOWN:,} more.")
-        failed = " (what failed is said above)" if self.verdict == DOES_NOT_HOLD else ""
+        failed = " (what failed is listed above)" if self.verdict == DOES_NOT_HOLD else ""
         for title, items in ((f"Checked{failed}:", self.checked), ("Cannot be checked:", self.unchecked)):
             lines += [title, *(f"- {item}" for item in items)] if items else []
         if self.head is not None:
