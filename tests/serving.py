@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import dpbandits as dpb
-from dpbandits.auditing.secret import secret_reward
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.live import Assignment
 from dpbandits.mechanisms import LAPLACE, SecureNoise, release
+from dpbandits.mechanisms.linear import secret_reward
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases

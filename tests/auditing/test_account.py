@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import dpbandits as dpb
 from dpbandits.auditing.account import Account
-from dpbandits.auditing.secret import Secret
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, release
+from dpbandits.mechanisms.linear import Secret
 from dpbandits.privacy import LaplaceEvent, compose
 
 STEPS = 4

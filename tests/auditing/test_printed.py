@@ -10,8 +10,8 @@ import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.auditing.playing import Game
-from dpbandits.auditing.secret import secret_reward
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.mechanisms.linear import secret_reward
 
 DELTA = math.exp(-10)
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.secret import Leak, Unknown, secret_reward
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, release, reserve
 from dpbandits.mechanisms.draws import uniform
+from dpbandits.mechanisms.linear import Leak, Unknown, secret_reward
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step

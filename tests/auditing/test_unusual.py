@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.secret import secret_reward
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import LAPLACE, release
 from dpbandits.mechanisms.draws import uniform
+from dpbandits.mechanisms.linear import secret_reward
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
@@ -95,7 +95,7 @@ def test_rewards_that_are_forgotten() -> None:
 
 def test_coefficients_that_grow_too_long_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A product of factors such as 0.9 is exact, and 53 bits longer with each."""
-    monkeypatch.setattr("dpbandits.auditing.secret._LONGEST", 53 * 20)
+    monkeypatch.setattr("dpbandits.mechanisms.linear._LONGEST", 53 * 20)
     policy = Unusual(Params(10.0, 1, 1.0, 0.9, is_reset=False))
     assert verdict(dpb.exact_audit(policy, arms=1, horizon=16)) == "within the claim"
     found = dpb.exact_audit(policy, arms=1, horizon=32)

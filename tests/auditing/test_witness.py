@@ -9,12 +9,12 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing.hidden import FEW, Hidden
-from dpbandits.auditing.secret import Unknown, secret_reward
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.witness import log_ratio, shifts_for
 from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, RESPONSE, release, reserve
 from dpbandits.mechanisms.draws import uniform
+from dpbandits.mechanisms.linear import Unknown, secret_reward
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step

@@ -10,7 +10,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing.playing import Game
-from dpbandits.auditing.secret import Leak
+from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose
 from serving import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown

@@ -19,9 +19,9 @@ import oracles
 from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.playing import CUTS, Game
-from dpbandits.auditing.secret import Leak, Secret, secret_reward
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
+from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import POLICIES, Policy, hold, select, update

@@ -215,8 +215,8 @@ def test_dp_ucb_int_states_what_its_schedule_costs() -> None:
 
 def test_nothing_is_released_after_a_declared_horizon() -> None:
     from dpbandits.auditing.playing import Game
-    from dpbandits.auditing.secret import secret_reward
     from dpbandits.auditing.taint import TaintNoise
+    from dpbandits.mechanisms.linear import secret_reward
 
     policy = dpb.DPUCBInt(epsilon=3.0, delta=1e-6, horizon=100)
     noise = TaintNoise(1)

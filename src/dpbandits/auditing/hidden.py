@@ -9,7 +9,7 @@ two of them do not cancel.
 import math
 import random
 
-from dpbandits.auditing.secret import Secret
+from dpbandits.mechanisms.linear import Secret
 
 OTHERS = 0
 EVERY, MANY, FEW = 0, 48, 8  # how many rewards of single steps are followed, besides the first and at powers of two

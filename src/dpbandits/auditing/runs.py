@@ -17,12 +17,12 @@ from dpbandits.auditing.account import Account, Shown
 from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
 from dpbandits.auditing.playing import Game
 from dpbandits.auditing.reached import Reached
-from dpbandits.auditing.secret import Leak, Reading, Secret, Unknown
 from dpbandits.auditing.showing import reading_shows
 from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.witness import forced, log_ratio, on_one_side, shifts_for
 from dpbandits.mechanisms import SeededNoise
+from dpbandits.mechanisms.linear import Leak, Reading, Secret, Unknown
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Guarantee
 from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.auditing.secret import Factor, size
+from dpbandits.mechanisms.linear import Factor, size
 
 Noises = list[tuple[int, Factor]]  # of a release, with their coefficients
 Change = Sequence[tuple[int, Factor]]  # of releases, by their numbers

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from dpbandits.auditing.playing import Game
-from dpbandits.auditing.secret import Leak, Secret, Unknown, parts
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
+from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
 from dpbandits.policies.base import Policy
 from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
 

@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpbandits.auditing.hidden import OTHERS
-from dpbandits.auditing.secret import Factor, Form, Leak, Secret, Unknown, parts, size
 from dpbandits.auditing.shifts import groups_of, least_losses
 from dpbandits.auditing.steering import Draw, Steering
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
+from dpbandits.mechanisms.linear import Factor, Form, Leak, Secret, Unknown, parts, size
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 
 _PATIENCE = 256  # noises in one step, after which no adversary chooses them any more
