@@ -7,7 +7,7 @@ from typing import Any
 import dpbandits as dpb
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.live import Assignment
-from dpbandits.mechanisms import LAPLACE, SecureNoise, release
+from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release, reserve
 from dpbandits.mechanisms.linear import secret_reward
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
@@ -37,17 +37,32 @@ def shown(policy: Policy) -> str:
 
 
 class SharedNoise(SecureNoise):
-    """Noise from a seed, for tests alone: the n-th release gets the same noise in every bandit with this seed."""
+    """Noise from a seed, for tests alone: the n-th noise of an arm is the same in every bandit with this seed."""
 
     def __init__(self, seed: int, grid_bits: int = 12) -> None:
         super().__init__(grid_bits)
-        self.generator = random.Random(seed)  # noqa: S311
+        self.seed = seed
+        self.arm = 0  # for which noise is drawn now
+        self.generators: dict[int, random.Random] = {}
 
     def draw(self, scale: float, mechanism: int) -> int:
         assert mechanism == LAPLACE
-        size: float = self.generator.expovariate(1.0) * self.generator.choice([-1, 1])
+        generator = self.generators.setdefault(self.arm, random.Random(f"{self.seed} {self.arm}"))  # noqa: S311
+        size: float = generator.expovariate(1.0) * generator.choice([-1, 1])
         steps: int = round(size * scale * 2**self.grid_bits)
         return steps
+
+
+@reserve.register(SharedNoise)
+def _reserve_shared(noise: SharedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> int:
+    noise.arm = arm
+    return noise.draw(scale, mechanism)
+
+
+@release.register(SharedNoise)
+def _release_shared(noise: SharedNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
+    total = int(secret) if scale == CARRIED else int(secret) + _reserve_shared(noise, scale, mechanism, arm)
+    return noise.publish(total)
 
 
 class TaintedNoise(SecureNoise):
@@ -70,6 +85,11 @@ class TaintedNoise(SecureNoise):
 @release.register(TaintedNoise)
 def _release(noise: TaintedNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     return release(noise.taint, secret, scale, mechanism, arm)
+
+
+@reserve.register(TaintedNoise)
+def _reserve(noise: TaintedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Any:
+    return reserve(noise.taint, scale, mechanism, arm)
 
 
 Answer = Callable[[Any], Any]

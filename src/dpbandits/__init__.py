@@ -7,7 +7,7 @@ from dpbandits import auditing, environments, live, mechanisms, policies, privac
 from dpbandits._kernel import kernel
 from dpbandits.auditing import audit, exact_audit
 from dpbandits.environments import Bernoulli
-from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError
+from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError, StepError
 from dpbandits.live import Bandit, check_ledger
 from dpbandits.policies import (
     DPIMED,
@@ -67,6 +67,7 @@ __all__ = [
     "LedgerError",
     "PrivateUCB",
     "SimulationResult",
+    "StepError",
     "ThompsonSampling",
     "audit",
     "auditing",

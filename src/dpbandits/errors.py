@@ -2,8 +2,9 @@
 
 DPBanditsError
 ├── InvalidInput   a value outside its allowed range; nothing has changed (also a ValueError)
-├── JournalError   a journal that cannot be opened: damaged, an old copy, or in use
-└── LedgerError    a ledger whose rows do not belong together (also a ValueError)
+├── JournalError   a journal that cannot be opened or written: damaged, an old copy, or in use
+├── LedgerError    a ledger whose rows do not belong together (also a ValueError)
+└── StepError      a step that failed, or a bandit or counter that takes no more (also a RuntimeError)
 """
 
 
@@ -17,6 +18,10 @@ class InvalidInput(DPBanditsError, ValueError):
 
 class JournalError(DPBanditsError):
     """A journal that cannot be opened or gone on with. The message says why; the file is as it was."""
+
+
+class StepError(DPBanditsError, RuntimeError):
+    """A step that failed, or that a bandit or a counter does not take. Nothing of a reward is in it."""
 
 
 class LedgerError(DPBanditsError, ValueError):

@@ -270,7 +270,7 @@ def test_what_cannot_be_told() -> None:
 
     found = check_ledger(chained(own), policy=NotLive)  # the name fits, the class does not
     assert (found.verdict, "Is NotLive the class that ran?" in found.reasons[0]) == ("cannot be told", True)
-    assert "format=2, and this version reads 1" in checked([{**TRUE[0], "format": 2}]).reasons[0]
+    assert "format=3, and this version reads 2 and before" in checked([{**TRUE[0], "format": 3}]).reasons[0]
     assert "format=True" in checked([{**TRUE[0], "format": True}]).reasons[0]
     for found in (check_ledger(""), check_ledger(ledger.to_jsonl()), checked(own)):
         assert found.verdict == "cannot be told"
@@ -395,7 +395,9 @@ def test_users_policies_are_added_up() -> None:
         def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
             return dpb.Guarantee(self.epsilon / 2, horizon=horizon, theorem="hope", certified=True)
 
-    contents = contents_of(Boastful(epsilon=0.7))
+    contents = contents_of(Phases(epsilon=0.7))
+    for column in ("guarantee", "reward_guarantee"):
+        contents[0][column]["epsilon"] = 0.35
     found = checked(contents, policy=Boastful)
     assert found.verdict == "does not hold"
     assert "promises epsilon = 0.35 in one reward, but its schedule costs up to epsilon = 0.7" in found.reasons[0]

@@ -168,8 +168,8 @@ def test_a_bandit_shows_the_interval_for_its_arms_and_its_grid() -> None:
         assert weights is not None
         log_term = math.log(2 * 4 * k * (k + 1) / 0.1)
         assert estimate.mean == mean == pytest.approx(float(weights.of_releases @ np.array(statistic._values)))
-        assert estimate.low == max(0.0, lower_limit(weights, mean, log_term) - 0.125)
-        assert estimate.high == min(1.0, 1 - lower_limit(weights, 1 - mean, log_term) + 0.125)
+        assert estimate.low == pytest.approx(max(0.0, lower_limit(weights, mean, log_term) - 0.125), rel=1e-12)
+        assert estimate.high == pytest.approx(min(1.0, 1 - lower_limit(weights, 1 - mean, log_term) + 0.125), rel=1e-12)
     assert any(e.low > 0 for e in bandit.estimates(0.9).values())
     assert any(e.high < 1 for e in bandit.estimates(0.9).values())
 

@@ -181,7 +181,8 @@ def test_ledger_rows_are_a_beginning_of_the_declared_blocks(policy: Policy, way:
         entered = [number for number, chosen in enumerate(arms, start=1) if chosen == arm]
         for number, (row, block) in enumerate(zip(rows, blocks, strict=False), start=1):
             assert (row["release"], row["count"]) == (number, block.last - block.first + 1)
-            assert block.scale * GRID <= row["scale"] <= block.scale * GRID * (1 + 1e-12)
+            assert block.scale * GRID <= row["scale"] <= block.scale * GRID * (1 + 2**-23)
+            assert math.frexp(row["scale"])[0] * 2**24 % 1 == 0
             assert row["epsilon"] <= 1 / block.scale * (1 + 1e-12)
             assert row["sensitivity"] == GRID
             assert {row["first"], row["last"]} <= set(entered)

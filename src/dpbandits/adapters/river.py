@@ -5,6 +5,7 @@ from typing import Any
 
 from river import bandit, utils
 
+from dpbandits._frames import clean
 from dpbandits.errors import InvalidInput
 from dpbandits.live import Bandit
 from dpbandits.policies import DPUCBInt, Policy
@@ -77,6 +78,7 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
             raise InvalidInput(f"Expected the same arms at every pull: {', '.join(map(str, self._bandit.arms))}.")
         return self._bandit.select()
 
+    @clean
     def update(self, arm_id: str | int, reward: float) -> None:
         """Take in the reward of the arm that was pulled last."""
         self.bandit.update(arm_id, reward)

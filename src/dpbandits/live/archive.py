@@ -6,15 +6,17 @@ steps are taken again, with the released values that it holds; nothing is drawn.
 
 import hashlib
 import json
-import os
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
+from dpbandits._frames import clean
 from dpbandits._progress import Progress
+from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.configuration import Configuration, Terms, is_ours
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
+from dpbandits.live.noise import Drawn
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.privacy import Ledger
@@ -37,11 +39,15 @@ def assignment_record(choice: Choice, unit: str | None, is_selection: bool) -> d
     return record
 
 
-def closing_record(number: int, reward: Any, released: list[float], learner: Learner) -> dict[str, Any]:
+def closing_record(number: int, reward: Any, released: list[Drawn], learner: Learner) -> dict[str, Any]:
     """Return the record of a closing; the reward is None if it enters nothing."""
     record: dict[str, Any] = {"close": number, "reward": reward}
     if released:
-        record |= {"released": released, "head": learner.ledger.head[1]}
+        record |= {
+            "released": [drawn.value for drawn in released],
+            "scales": [drawn.steps for drawn in released],
+            "head": learner.ledger.head[1],
+        }
     return record
 
 
@@ -49,65 +55,102 @@ def take_again(learner: Learner, record: dict[str, Any]) -> bool:
     """Take the step of a record, and tell whether it came out as it was recorded."""
     if "assign" in record:
         unit, choice = record.get("unit"), Choice(record["assign"], record["block"])
-        if not learner.allows(choice, unit):
+        is_selection = record.get("selection", False)
+        if not _same_json(assignment_record(choice, unit, is_selection), record) or not learner.allows(choice, unit):
             return False
-        learner.hand_out(choice, unit, record.get("selection", False))
+        learner.hand_out(choice, unit, is_selection)
         return True
     number, reward = record["close"], record["reward"]
-    released = learner.close(number, reward, stored=record.get("released", []))
-    return closing_record(number, reward, released, learner) == record
+    stored = _stored(record)
+    if not learner.can_close(number, reward):
+        return False
+    released = learner.close(number, reward, stored)
+    again = closing_record(number, reward, released, learner)
+    if "scales" not in record:  # written before they were stored
+        again.pop("scales", None)
+    return _same_json(again, record)
+
+
+def _stored(record: dict[str, Any]) -> list[Drawn]:
+    values = record.get("released", [])
+    return [Drawn(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)]
+
+
+def _same_json(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Tell whether two records are the same: 1, 1.0 and true are three."""
+    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
 # ---- journals
 
 
-def open_journal(
-    path: str | os.PathLike[str], configuration: Configuration, source: SecureNoise
-) -> tuple[Journal, Learner]:
-    """Return the journal at `path` and the learner that it ends with; a new one is begun."""
-    is_new = not Path(path).exists()
-    fresh = Learner(configuration, Terms.computed(configuration), source) if is_new else None  # before a file is made
-    journal = Journal(path)
-    try:
-        if journal.records:
-            learner = _resumed(journal, configuration, source)
-        else:
-            learner = fresh or Learner(configuration, Terms.computed(configuration), source)
-            journal.append(_snapshot(configuration, learner), durable_mark=True)
-    except BaseException:
-        journal.close()
-        raise
-    journal.records.clear()
-    return journal, learner
+@clean
+def resumed(
+    journal: Journal, configuration: Configuration, source: SecureNoise
+) -> tuple[Configuration, Learner] | None:
+    """Return the learner that a journal ends with, and its configuration; None if it has yet to begin.
 
-
-def _resumed(journal: Journal, configuration: Configuration, source: SecureNoise) -> Learner:
-    first, *steps = journal.records
-    begun, given = first["configuration"], configuration.to_dict()
-    for name in given:
-        if begun.get(name) != given[name]:
-            raise JournalError(
-                f"The journal {journal.path} was begun with {name}={begun.get(name)!r}, not with {given[name]!r}."
-            )
-    try:
-        learner = _restored(configuration, first["learner"], source)
-    except InvalidInput as problem:
-        raise JournalError(f"The journal {journal.path} cannot be gone on with. {problem}") from None
-    with Progress(len(steps), "steps") as bar:
+    Nothing is written: whatever is wrong with the journal, it stays as it is.
+    """
+    learner = None
+    with Progress(journal.acknowledged, "steps") as bar:
         bar.describe("resuming")
-        for number, record in enumerate(steps, start=1):
-            try:
-                is_same = take_again(learner, record)
-            except (LookupError, RuntimeError):
-                is_same = False
-            if not is_same:
+        for number, record in enumerate(journal.records()):
+            if learner is None:
+                configuration, learner = _first(journal, record, configuration, source)
+            elif not _is_followed(learner, record):
                 raise JournalError(
                     f"The journal {journal.path} cannot be followed from record {number} on: "
                     "it was written by another version of dpbandits or of the policy."
                 )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
-    return learner
+    return None if learner is None else (configuration, learner)
+
+
+@clean
+def go_on(journal: Journal, configuration: Configuration, learner: Learner) -> None:
+    """Make a journal, all of which was read, ready to be appended to; an empty one begins with the learner."""
+    if journal.is_empty:
+        journal.begin(_snapshot(configuration, learner))
+    else:
+        journal.go_on()
+
+
+def _first(
+    journal: Journal, record: dict[str, Any], given: Configuration, source: SecureNoise
+) -> tuple[Configuration, Learner]:
+    """Return the learner of the first record, if it was begun as it is asked for now."""
+    problem = None
+    try:
+        begun = record["configuration"]
+        _check_begun(journal, begun, given)
+        configuration = replace(given, scale_bits=begun.get("scale_bits"))
+        return configuration, _restored(configuration, record["learner"], source)
+    except JournalError:
+        raise
+    except InvalidInput as refusal:
+        problem = str(refusal)
+    except Exception:  # noqa: BLE001  (a record that somebody made up may be anything)
+        problem = "Its first record is not that of a bandit."
+    raise JournalError(f"The journal {journal.path} cannot be gone on with. {problem}")
+
+
+def _check_begun(journal: Journal, begun: dict[str, Any], given: Configuration) -> None:
+    asked = replace(given, scale_bits=begun.get("scale_bits")).to_dict()
+    for name in sorted(asked.keys() | begun.keys()):
+        if begun.get(name) != asked.get(name):
+            raise JournalError(
+                f"The journal {journal.path} was begun with {name}={shown(begun.get(name))}, "
+                f"not with {shown(asked.get(name))}."
+            )
+
+
+def _is_followed(learner: Learner, record: dict[str, Any]) -> bool:
+    try:
+        return take_again(learner, record)
+    except Exception:  # noqa: BLE001  (a record that somebody made up may be anything)
+        return False
 
 
 # ---- one text

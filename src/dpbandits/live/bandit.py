@@ -7,12 +7,15 @@ Every choice is a function of releases, counts of assignments and the order of a
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NoReturn
 
 from dpbandits import _validate
-from dpbandits.errors import InvalidInput
+from dpbandits._forks import this_process
+from dpbandits._frames import clean
+from dpbandits.errors import InvalidInput, StepError
 from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
@@ -21,6 +24,7 @@ from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
 from dpbandits.live.rewards import RewardScale
+from dpbandits.live.rollback import Witness, ask, validated_witness
 from dpbandits.live.spent import Spent, spent_on
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
@@ -51,6 +55,8 @@ class Bandit:
         accept_delta: allow a delta above 1/(10 horizon).
         noise: SecureNoise() by default, or with another grid; nothing that takes a seed.
         journal: a file that keeps every step; if it exists already, the bandit goes on where it was.
+        mark: where the journal's high-water mark lies, best on another disk; by default beside the journal.
+        witness: is asked before a release is shown whether it knows a later one (docs/live_learner.md).
 
     >>> import dpbandits as dpb
     >>> bandit = Bandit(dpb.DPUCBInt(epsilon=1.0, delta=0.0, horizon=1000), arms=["A", "B"])
@@ -77,6 +83,8 @@ class Bandit:
         accept_delta: bool = False,
         noise: SecureNoise | None = None,
         journal: str | os.PathLike[str] | None = None,
+        mark: str | os.PathLike[str] | None = None,
+        witness: Witness | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"Expected policy={_validate.shown(policy)} to be a policy, such as DPIMED(epsilon=1).")
@@ -90,23 +98,41 @@ class Bandit:
             accept_delta=_validate.flag(accept_delta=accept_delta),
             grid_bits=source.grid_bits,
         )
-        if journal is None:
-            self._start(configuration, Learner(configuration, Terms.computed(configuration), source))
-        else:
-            kept, learner = archive.open_journal(journal, configuration, source)
-            self._start(configuration, learner, kept)
+        witness = validated_witness(witness)
+        kept = _journal(journal, mark)
+        try:
+            found = None if kept is None else archive.resumed(kept, configuration, source)
+            if found is None:
+                learner = Learner(configuration, Terms.computed(configuration), source)
+            else:
+                configuration, learner = found
+            ask(witness, learner.ledger.head)
+            if kept is not None:
+                archive.go_on(kept, configuration, learner)
+        except BaseException:
+            if kept is not None:
+                kept.close()
+            raise
+        self._start(configuration, learner, witness, kept)
 
-    def _start(self, configuration: Configuration, learner: Learner, journal: Journal | None = None) -> None:
+    def _start(
+        self, configuration: Configuration, learner: Learner, witness: Witness | None, journal: Journal | None = None
+    ) -> None:
         self._configuration = configuration
         self._learner = learner
         self._numbers = {arm: number for number, arm in enumerate(configuration.arms)}
         self._journal = journal
+        self._witness = witness
         self._lock = threading.RLock()
-        self._process = os.getpid()
-        self._has_ended = self._has_failed = False
+        self._process = this_process()
+        self._has_ended = False
+        # Set before a step and cleared after it. If it is found set, a step did not come to its end, and what it drew
+        # may have been seen, or may not be on disk.
+        self._is_midway = False
 
     # ---- deciding and learning
 
+    @clean
     def assign(self, unit: str | int | None = None) -> Assignment:
         """Return an arm for a person. Any number of assignments may be open at once.
 
@@ -117,6 +143,7 @@ class Bandit:
             units = self._step().units
             return self._assignment(self._assign(units.hashed(unit)))
 
+    @clean
     def close(self, assignment: Assignment | str, reward: float | None = None) -> None:
         """Take in the reward of an assignment; None if no answer came, which counts as the default reward.
 
@@ -126,6 +153,7 @@ class Bandit:
             self._step()
             self._close(self._awaited_number(assignment), reward)
 
+    @clean
     def select(self) -> str | int:
         """Return the arm to play now. The answer stays the same until `update` brings its reward."""
         with self._alone():
@@ -140,6 +168,7 @@ class Bandit:
                 number = self._assign(None, is_selection=True)
             return self.arms[learner.awaited[number].arm]
 
+    @clean
     def update(self, arm: str | int, reward: float | None = None) -> None:
         """Take in the reward of the arm that `select` returned."""
         with self._alone():
@@ -175,7 +204,9 @@ class Bandit:
         with self._alone():
             learner = self._read()
             blocks = learner.schedule.beginning(max(learner.places.released))
-            return spent_on(blocks, learner.terms, self._configuration.contributions)
+        # The rest takes a while, and others may go on meanwhile.
+        grid = 2**self._configuration.grid_bits
+        return spent_on(blocks, learner.terms, self._configuration.contributions, grid)
 
     @property
     def ledger(self) -> Ledger:
@@ -227,6 +258,7 @@ class Bandit:
 
     # ---- moving and ending
 
+    @clean
     def to_json(self) -> str:
         """Return the whole bandit as text, to go on elsewhere with `from_json`. This one takes no more steps.
 
@@ -242,27 +274,39 @@ class Bandit:
                 )
             text = archive.to_text(self._configuration, self._learner)
             self._has_ended = True
+            self._learner.noise.ahead.drop()
         return text
 
     @classmethod
+    @clean
     def from_json(
         cls,
         text: str,
         *,
         policy: Policy | None = None,
         noise: SecureNoise | None = None,
+        witness: Witness | None = None,
     ) -> "Bandit":
         """Go on with a bandit that `to_json` wrote, once. A policy of your own is passed along."""
         bandit = cls.__new__(cls)
-        bandit._start(*archive.from_text(text, policy, live_source(noise)))
+        witness = validated_witness(witness)
+        configuration, learner = archive.from_text(text, policy, live_source(noise))
+        ask(witness, learner.ledger.head)
+        bandit._start(configuration, learner, witness)
         return bandit
 
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open."""
         with self._alone():
             self._has_ended = True
+            self._learner.noise.ahead.drop()
             if self._journal is not None:
                 self._journal.close()
+
+    def after_failure(self) -> None:
+        """Let go of the journal if a step did not come to its end, so that it can be opened anew."""
+        if self._is_midway and self._journal is not None:
+            self._journal.close()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A bandit cannot be copied or pickled: the copy would draw its noise again. to_json moves it.")
@@ -274,24 +318,33 @@ class Bandit:
     # ---- steps: all or nothing
 
     def _assign(self, unit: str | None, is_selection: bool = False) -> int:
-        choice = self._learner.choice(unit)
-        with self._point_of_no_return():
-            number = self._learner.hand_out(choice, unit, is_selection)
-            self._record(archive.assignment_record(choice, unit, is_selection))
+        learner = self._learner
+        choice = learner.choice(unit)
+        if choice.block == 0:
+            learner.draw_ahead(choice.arm)
+        self._is_midway = True
+        number = learner.hand_out(choice, unit, is_selection)
+        if self._journal is not None:
+            self._journal.append(archive.assignment_record(choice, unit, is_selection))
+        self._is_midway = False
         return number
 
     def _close(self, number: int, reward: float | None) -> None:
+        learner = self._learner
         value = self._configuration.rewards.to_unit(reward)
-        enters = self._learner.awaited[number].block is not None
-        encoded = self._learner.source.encode(value) if enters else None
-        with self._point_of_no_return():
-            released = self._learner.close(number, encoded)
-            record = archive.closing_record(number, encoded, released, self._learner)
-            self._record(record, is_release=bool(released))
-
-    def _record(self, record: dict[str, Any], is_release: bool = False) -> None:
+        arm, block = learner.awaited[number]
+        encoded = None
+        if block is not None:
+            encoded = learner.source.encode(value)
+            learner.draw_ahead(arm)
+        self._is_midway = True
+        released = learner.close(number, encoded)
         if self._journal is not None:
-            self._journal.append(record, durable_mark=is_release)
+            record = archive.closing_record(number, encoded, released, learner)
+            self._journal.append(record, durable_mark=bool(released))
+        if released:
+            ask(self._witness, learner.ledger.head)
+        self._is_midway = False
 
     def _alone(self) -> AbstractContextManager[bool]:
         """Return the lock: one process, one thread, and in that thread one step at a time.
@@ -299,33 +352,22 @@ class Bandit:
         A signal handler or a finalizer that runs in the middle of a step is refused. (The lock is left by C code, which
         no interrupt can keep from leaving it.)
         """
-        if os.getpid() != self._process:
-            raise RuntimeError(FORKED)
+        if this_process() != self._process:
+            raise StepError(FORKED)
         if self._lock._is_owned():  # type: ignore[attr-defined]
-            raise RuntimeError(BUSY)
+            raise StepError(BUSY)
         return self._lock
 
     def _read(self) -> Learner:
-        # What was released in a step that failed may not be on disk: it would be drawn again, so nobody sees it.
-        if self._has_failed:
-            raise RuntimeError(FAILED)
+        if self._is_midway:
+            raise StepError(FAILED)
         return self._learner
 
     def _step(self) -> Learner:
         learner = self._read()
         if self._has_ended:
-            raise RuntimeError(ENDED)
+            raise StepError(ENDED)
         return learner
-
-    @contextmanager
-    def _point_of_no_return(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self._has_failed = True
-            if self._journal is not None:
-                self._journal.close()
-            raise
 
     # ---- names and numbers
 
@@ -348,3 +390,15 @@ class Bandit:
             shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
             raise InvalidInput(f"Expected arm={_validate.shown(arm)} to be one of {shown}.")
         return number
+
+
+def _journal(journal: object, mark: object) -> Journal | None:
+    """Return the journal at a path, not yet read."""
+    for name, path in (("journal", journal), ("mark", mark)):
+        if path is not None and (isinstance(path, bytes) or not isinstance(path, str | os.PathLike)):
+            raise InvalidInput(f"Expected {name}={_validate.shown(path)} to be the path of a file.")
+    if journal is None:
+        if mark is not None:
+            raise InvalidInput(f"Expected mark={_validate.shown(mark)} together with a journal, whose mark it is.")
+        return None
+    return Journal(Path(journal), None if mark is None else Path(mark))  # type: ignore[arg-type]

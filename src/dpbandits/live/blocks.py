@@ -6,13 +6,15 @@ assignments are closed. The blocks of an arm fill in order and release in order;
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
 from dpbandits.policies.base import MAX_HORIZON
+from dpbandits.privacy.rounding import bits_up
 
 
 @dataclass
@@ -22,7 +24,7 @@ class Flight:
     first: int  # the numbers of its first and last assignment
     last: int
     unanswered: int
-    total: Any
+    total: Any = field(repr=False)
 
 
 class Schedule:
@@ -33,6 +35,7 @@ class Schedule:
     """
 
     def __init__(self, blocks: Callable[[], Iterator[Block]]) -> None:
+        self.least_scale = 0.0  # of single blocks: one with less noise would cost more than was promised
         self._blocks = blocks
         self._rest: Iterator[Block] | None = None
         self._made: list[Block] = []
@@ -58,8 +61,19 @@ class Schedule:
         is_single = len(self._made) < 2 or self._made[-1].first > 1
         follows = (block.first == 1 and is_cumulative) or (block.first == last + 1 and is_single)
         if not follows or block.last <= last or not block.scale > 0:
-            raise RuntimeError(f"A policy has {block} as block {len(self._made)}, which does not fit those before.")
+            raise InvalidInput(f"Expected block {len(self._made)} of a policy to follow those before, not {block}.")
+        if block.scale < self.least_scale:
+            raise InvalidInput(
+                f"Expected block {len(self._made)} of a policy to have a scale of at least {self.least_scale}, which "
+                f"its guarantee takes, not {block.scale}."
+            )
         return block
+
+    @property
+    def is_cumulative(self) -> bool:
+        """Whether a release is the sum of all rewards of its arm so far, and not of one block alone."""
+        second = self.block(1)
+        return second is not None and second.first == 1
 
     def count(self, number: int) -> int:
         """Return how many rewards the first blocks hold together, so many of them; they exist."""
@@ -67,7 +81,7 @@ class Schedule:
         return block.last if block is not None else 0
 
     def beginning(self, number: int) -> list[Block]:
-        """Return the first blocks, so many of them; they exist."""
+        """Return the first blocks, so many of them or as many as there are."""
         self.block(number - 1)
         return self._made[:number]
 
@@ -77,13 +91,26 @@ def entering_limit(horizon: float, source: SecureNoise) -> int:
     return int(min(horizon, MAX_HORIZON, source.capacity))
 
 
-def schedule_of(policy: Policy, limit: int, source: SecureNoise) -> Schedule:
+def schedule_of(policy: Policy, limit: int, source: SecureNoise, scale_bits: int | None) -> Schedule:
     """Return the blocks of one arm of which at most `limit` assignments enter, as far as the noise source goes."""
-    return Schedule(lambda: takewhile(lambda block: block.scale <= source.largest_scale, policy.blocks(limit)))
+
+    def blocks() -> Iterator[Block]:
+        rounded = (block._replace(scale=live_scale(block.scale, scale_bits)) for block in policy.blocks(limit))
+        return takewhile(lambda block: block.scale <= source.largest_scale, rounded)
+
+    return Schedule(blocks)
+
+
+def live_scale(scale: float, scale_bits: int | None) -> float:
+    """Return the scale that is used where a policy asks for this one; None if it is taken as it is.
+
+    Machines differ in the last digit of a power. Rounded up to a few significant bits, they agree.
+    """
+    return scale if scale_bits is None else bits_up(scale, scale_bits)
 
 
 class Places:
-    """The places of all arms. Everything but the sums in flight is public."""
+    """The places of all arms. Everything but the sums is public."""
 
     def __init__(self, arms: int, schedule: Schedule, horizon: float) -> None:
         self.schedule = schedule
@@ -93,6 +120,8 @@ class Places:
         self.filling = [0] * arms  # the block of every arm that has the next free place
         self.released = [0] * arms  # blocks of every arm
         self.flights: dict[tuple[int, int], Flight] = {}  # by arm and block
+        # Of every arm, all that was released: the beginning of its next sum, where sums are of all rewards so far.
+        self.landed: list[Any] = [0] * arms
 
     def free_block(self, arm: int) -> int | None:
         """Return the block with the arm's next free place; None at the horizon or the end of the schedule."""
@@ -125,12 +154,15 @@ class Places:
         return self.is_waiting(arm) and self.flights[arm, self.released[arm]].unanswered == 0
 
     def land(self, arm: int) -> tuple[Block, Flight]:
-        """Count the arm's next block as released and return it with its sum, which is forgotten here."""
+        """Count the arm's next block as released and return it, with the sum that its release is of."""
         number = self.released[arm]
         block = self.schedule.block(number)
         assert block is not None
+        flight = self.flights.pop((arm, number))
+        if self.schedule.is_cumulative:
+            flight.total = self.landed[arm] = self.landed[arm] + flight.total
         self.released[arm] += 1
-        return block, self.flights.pop((arm, number))
+        return block, flight
 
     @property
     def all_released(self) -> bool:
@@ -153,6 +185,7 @@ class Places:
                 [*key, flight.first, flight.last, flight.unanswered, int(flight.total)]
                 for key, flight in self.flights.items()
             ],
+            "landed": [int(total) for total in self.landed],
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -162,6 +195,7 @@ class Places:
         self.filling = list(snapshot["filling"])
         self.released = list(snapshot["released"])
         self.flights = {(arm, block): Flight(*flight) for arm, block, *flight in snapshot["flights"]}
+        self.landed = list(snapshot["landed"])
 
     def _can_fill(self, arm: int) -> bool:
         block = self.schedule.block(self.filling[arm])

@@ -22,7 +22,8 @@ from dpbandits.policies.base import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
 from dpbandits.privacy.ledger import canonical_json
 
-FORMAT = 1
+FORMATS = (1, 2)  # 1: scales as the policy gives them; 2: rounded up to `scale_bits`
+SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
 _LONGEST_NAME = 200
 _LARGEST_NAME = 2**63
 
@@ -38,12 +39,13 @@ class Configuration:
     contributions: int
     accept_delta: bool
     grid_bits: int
+    scale_bits: int | None = SCALE_BITS  # None: begun before scales were rounded
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":
         """Return what `to_dict` wrote down; a policy that is not one of ours must be given, and be the same."""
-        if plain["format"] != FORMAT:
-            raise InvalidInput(f"Expected format={plain['format']} to be {FORMAT}, which this version reads.")
+        if plain["format"] not in FORMATS:
+            raise InvalidInput(f"Expected format={shown(plain['format'])} to be 1 or 2, which this version reads.")
         if policy is not None and not isinstance(policy, Policy):
             raise InvalidInput(f"Expected policy={shown(policy)} to be the policy that the bandit was made with.")
         configuration = cls(
@@ -54,6 +56,7 @@ class Configuration:
             contributions=plain["contributions"],
             accept_delta=plain["accept_delta"],
             grid_bits=plain["grid_bits"],
+            scale_bits=plain.get("scale_bits"),
         )
         if configuration.to_dict() != plain:
             raise InvalidInput(f"Expected policy={policy!r} to be the one that was written down: {plain['policy']}.")
@@ -61,8 +64,9 @@ class Configuration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
+        rounding = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
         return {
-            "format": FORMAT,
+            "format": 2 if rounding else 1,
             "policy": {"name": self.policy.name, **settings_of(self.policy)},
             "arms": list(self.arms),
             "horizon": None if math.isinf(self.horizon) else self.horizon,
@@ -72,6 +76,7 @@ class Configuration:
             "contributions": self.contributions,
             "accept_delta": self.accept_delta,
             "grid_bits": self.grid_bits,
+            **rounding,
         }
 
 

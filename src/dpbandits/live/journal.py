@@ -4,145 +4,183 @@ A record is one line, a checksum and JSON. The checksum covers the record and th
 records were changed, removed or moved by accident (whoever can write the file can compute checksums too). An appended
 record is on disk (fsync) before `append` returns.
 
-Beside the journal lies its high-water mark, PATH.mark: the number and checksum of the last record that was
-acknowledged. It tells two things apart that look alike. A last record that was never acknowledged and is damaged was
-torn by a crash, and is dropped. A journal that lacks a record which was acknowledged is damaged, or an old copy that
-would draw its noise again, and is refused. The mark is written after every record and forced to disk (fsync) after
-every release.
+Beside the journal, or better on another disk, lies its high-water mark: the number and checksum of the last record
+that was acknowledged. It tells two things apart that look alike. A last record that was never acknowledged and is
+damaged was torn by a crash, and is dropped. A journal that lacks a record which was acknowledged is damaged, or an old
+copy that would draw its noise again, and is refused. The mark is written after every record and forced to disk (fsync)
+after every release.
 
-One process at a time: the file is locked as long as it is open.
+One process at a time: the file is locked as long as it is open. It is for its owner alone (live/private_file.py). Until
+`begin` or `go_on` nothing on disk is changed.
 """
 
 import hashlib
 import json
 import os
 import re
-import stat
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
-
+from dpbandits import _forks
 from dpbandits.errors import JournalError
+from dpbandits.live.private_file import PrivateFile
 
 _CHECKSUM = 16  # hexadecimal digits
 _START = "0" * _CHECKSUM
 _MARK = re.compile(rb"(-1|[0-9]+) +([0-9a-f]{%d})\n" % _CHECKSUM)
 _MARK_WIDTH = 20  # digits of the number, so that a new mark always covers the old one
+_LONGEST_MARK = 100
 
 
 class Journal:
-    """An open journal: `records` is what it held when it was opened."""
+    """A journal and its mark. Read all `records`, then `begin` or `go_on`, then `append`.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    Args:
+        path: the file of the journal.
+        mark: that of its mark, by default PATH.mark.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
-        self._file = _opened(self.path)
-        files = [self._file]
-        self._finalizer = weakref.finalize(self, _close_files, files, os.getpid())
+        self._mark_path = self.path.with_name(self.path.name + ".mark") if mark is None else Path(mark)
+        if os.path.abspath(self._mark_path) == os.path.abspath(self.path):
+            raise JournalError(f"The journal {self.path} cannot be its own mark.")
+        self._file = PrivateFile(self.path, "journal")
+        self._mark = PrivateFile(self._mark_path, "high-water mark")
+        self._finalizer = weakref.finalize(self, _close, self._file, self._mark)
         _OPEN.add(self)
         try:
-            _lock(self._file, self.path)
-            self.records, self._checksum, lines = self._read()
-            self._count = len(self.records)
-            self._settle(lines)
-            self._mark = _opened(self._mark_path)
-            files.append(self._mark)
-            self._confirm(durable=True)
-            _sync_folder(self.path)
-        except OSError as problem:
-            self.close()
-            raise JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.") from None
+            self._file.open_if_there()
+            self._mark.open_if_there()
+            self._confirmed = self._read_mark()
         except BaseException:
             self.close()
             raise
-
-    def append(self, record: dict[str, Any], *, durable_mark: bool = False) -> None:
-        """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew."""
-        line, self._checksum = _line(self._checksum, record)
-        try:
-            _write(self._file, line)
-            os.fsync(self._file)
-            self._count += 1
-            self._confirm(durable=durable_mark)
-        except OSError as problem:
-            raise JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.") from None
-
-    def close(self) -> None:
-        """Let go of the file, so that another process may open it."""
-        self._finalizer()
+        self._checksum = _START
+        self._count = 0  # of the records that were read
+        self._end = 0  # of the last of them, in bytes
+        self._last_line = b""
+        self._is_ready = False  # to be appended to
 
     @property
-    def _mark_path(self) -> Path:
-        return self.path.with_name(self.path.name + ".mark")
+    def acknowledged(self) -> int:
+        """How many records were acknowledged, by the mark."""
+        return 0 if self._confirmed is None else self._confirmed[0] + 1
 
-    def _settle(self, lines: list[bytes]) -> None:
+    @property
+    def is_empty(self) -> bool:
+        """Whether no record was read."""
+        return self._count == 0
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the records one by one. When all have come, none is missing."""
+        number, expected = (-1, _START) if self._confirmed is None else self._confirmed
+        for line in self._file.lines():
+            record, checksum = _parsed(self._checksum, line)
+            if self._confirmed is None:
+                raise self._unmarked(is_journal=record is not None)
+            if record is None:
+                is_last = self._end + len(line) == self._file.size()
+                if not is_last or self._count <= number:
+                    raise JournalError(f"The journal {self.path} is damaged at record {self._count}.")
+                break  # torn by a crash before it was acknowledged
+            if self._count == number and checksum != expected:
+                raise JournalError(f"The journal {self.path} is not the one that its high-water mark belongs to.")
+            self._checksum, self._last_line = checksum, line
+            self._count += 1
+            self._end += len(line)
+            yield record
+        if self._count <= number:
+            raise JournalError(
+                f"The journal {self.path} ends after {self._count} records and {number + 1} were acknowledged: "
+                "it is an old copy, and going on from it would draw its noise again."
+            )
+
+    def begin(self, record: dict[str, Any]) -> None:
+        """Write the first record. If that fails, the files that were made for it are gone again."""
+        try:
+            self._file.make()
+            self._file.cut_off(0)
+            self._mark.make()
+            self._confirm(durable=True)
+            self._file.sync_folder()
+            self._mark.sync_folder()
+            self._append(record, durable_mark=True)
+            self._is_ready = True
+        except BaseException as problem:
+            self._mark.unmake()
+            self._file.unmake()
+            if isinstance(problem, OSError):
+                raise self._unwritten(problem) from None
+            raise
+
+    def go_on(self) -> None:
         """Cut off what was torn, and force the rest to disk before it is confirmed.
 
         The last record may have been written by a process that died before, or failed in, its fsync. It is written
         again, since a disk that failed once does not try again by itself.
         """
-        end = sum(map(len, lines))
-        os.ftruncate(self._file, end)
-        if lines:
-            os.lseek(self._file, end - len(lines[-1]), os.SEEK_SET)
-            _write(self._file, lines[-1])
-        os.fsync(self._file)
+        try:
+            self._file.keep_private()
+            self._mark.keep_private()
+            self._file.cut_off(self._end)
+            self._file.rewrite(self._end - len(self._last_line), self._last_line)
+            self._confirm(durable=True)
+            self._file.sync_folder()
+            self._is_ready = True
+        except OSError as problem:
+            raise self._unwritten(problem) from None
+
+    def append(self, record: dict[str, Any], *, durable_mark: bool = False) -> None:
+        """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew."""
+        assert self._is_ready, "a journal is read before it is written"
+        try:
+            self._append(record, durable_mark)
+        except OSError as problem:
+            raise self._unwritten(problem) from None
+
+    def close(self) -> None:
+        """Let go of the files, so that another process may open them."""
+        self._finalizer()
+
+    def _append(self, record: dict[str, Any], durable_mark: bool) -> None:
+        line, self._checksum = _line(self._checksum, record)
+        self._file.write(line)
+        self._count += 1
+        self._check_place(self._file)  # before it is acknowledged
+        self._confirm(durable=durable_mark)
+        self._check_place(self._mark)
 
     def _confirm(self, *, durable: bool) -> None:
-        os.pwrite(self._mark, f"{self._count - 1:<{_MARK_WIDTH}} {self._checksum}\n".encode("ascii"), 0)
-        if durable:
-            os.fsync(self._mark)
+        text = f"{self._count - 1:<{_MARK_WIDTH}} {self._checksum}\n"
+        self._mark.overwrite(text.encode("ascii"), durable=durable)
 
-    def _read(self) -> tuple[list[dict[str, Any]], str, list[bytes]]:
-        """Return the records, the last checksum, and the lines that hold them."""
-        confirmed = self._read_mark()
-        with open(self._file, "rb", closefd=False) as file:
-            lines = file.readlines()
-        if lines and _parsed(_START, lines[0])[0] is None and confirmed is None:
-            raise JournalError(f"The file {self.path} is no journal.")
-        if confirmed is None and lines:
-            raise JournalError(
-                f"The journal {self.path} has no high-water mark {self._mark_path.name} beside it, "
-                "so nobody can tell whether it is an old copy that would draw its noise again."
-            )
-        number, expected = confirmed or (-1, _START)
-        records: list[dict[str, Any]] = []
-        checksum = _START
-        if number == -1 and expected != _START:
-            raise JournalError(f"The high-water mark {self._mark_path} is damaged.")
-        for line in lines:
-            record, next_checksum = _parsed(checksum, line)
-            if record is None:
-                is_last = len(records) == len(lines) - 1
-                if not is_last or len(records) <= number:
-                    raise JournalError(f"The journal {self.path} is damaged at record {len(records)}.")
-                break  # torn by a crash before it was acknowledged
-            checksum = next_checksum
-            if len(records) == number and checksum != expected:
-                raise JournalError(f"The journal {self.path} is not the one that its high-water mark belongs to.")
-            records.append(record)
-        if len(records) <= number:
-            raise JournalError(
-                f"The journal {self.path} ends after {len(records)} records and {number + 1} were acknowledged: "
-                "it is an old copy, and going on from it would draw its noise again."
-            )
-        return records, checksum, lines[: len(records)]
+    def _check_place(self, file: PrivateFile) -> None:
+        if not file.is_in_place():
+            raise JournalError(f"{file.path} was deleted, moved or replaced while it was open.")
 
     def _read_mark(self) -> tuple[int, str] | None:
-        try:
-            content = self._mark_path.read_bytes()
-        except FileNotFoundError:
+        """Return what the mark says; None if there is none, or an empty one, left by a kill while it was made."""
+        content = b"".join(self._mark.lines()) if self._mark.size() <= _LONGEST_MARK else b"?"
+        if not content:
             return None
-        except OSError as problem:
-            raise JournalError(f"The high-water mark {self._mark_path} cannot be read: {problem.strerror}.") from None
         matched = _MARK.fullmatch(content)
-        if content and matched is None:
+        if matched is None or (matched[1] == b"-1" and matched[2] != _START.encode("ascii")):
             raise JournalError(f"The high-water mark {self._mark_path} is damaged.")
-        return (int(matched[1]), matched[2].decode()) if matched else None  # empty: killed while it was made
+        return int(matched[1]), matched[2].decode("ascii")
+
+    def _unmarked(self, is_journal: bool) -> JournalError:
+        if not is_journal:
+            return JournalError(f"The file {self.path} is no journal.")
+        return JournalError(
+            f"The journal {self.path} has no high-water mark {self._mark_path}, "
+            "so nobody can tell whether it is an old copy that would draw its noise again."
+        )
+
+    def _unwritten(self, problem: OSError) -> JournalError:
+        return JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.")
 
 
 def _line(checksum: str, record: dict[str, Any]) -> tuple[bytes, str]:
@@ -157,56 +195,20 @@ def _parsed(checksum: str, line: bytes) -> tuple[dict[str, Any] | None, str]:
     checksum = _chained(checksum, text)
     if not line.endswith(b"\n") or line[_CHECKSUM : _CHECKSUM + 1] != b" " or found != checksum.encode("ascii"):
         return None, ""
-    record: dict[str, Any] = json.loads(text)
-    return record, checksum
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):  # somebody else computed the checksum
+        return None, ""
+    return (record, checksum) if isinstance(record, dict) else (None, "")
 
 
 def _chained(checksum: str, text: bytes) -> str:
     return hashlib.blake2b(checksum.encode("ascii") + text, digest_size=_CHECKSUM // 2).hexdigest()
 
 
-def _opened(path: Path) -> int:
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)  # it holds rewards: for the owner alone
-    except (OSError, ValueError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise JournalError(f"{path} cannot be opened as a journal: {reason}.") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise JournalError(f"{path} cannot be opened as a journal: it is no regular file.")
-    return file
-
-
-def _lock(file: int, path: Path) -> None:
-    if fcntl is None:
-        raise JournalError("A journal needs file locks, which this operating system does not offer.")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise JournalError(
-            f"The journal {path} is in use: two bandits on one journal would draw its noise twice."
-        ) from None
-
-
-def _write(file: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(file, content) :]
-
-
-def _sync_folder(path: Path) -> None:
-    """Force the names of new files to disk."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _close_files(files: list[int], owner: int) -> None:
-    if fcntl is not None and os.getpid() == owner:
-        fcntl.flock(files[0], fcntl.LOCK_UN)  # at once, though a forked child may still have the file open
+def _close(*files: PrivateFile) -> None:
     for file in files:
-        os.close(file)
+        file.close()
 
 
 def _close_in_child() -> None:
@@ -216,5 +218,4 @@ def _close_in_child() -> None:
 
 
 _OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_in_child)
+_forks.in_child(_close_in_child)

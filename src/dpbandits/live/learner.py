@@ -2,19 +2,27 @@
 
 It checks nothing and locks nothing; `Bandit` does. What a step does to the state follows from the choice that was made,
 the reward and the released values, so a journal of these brings a learner back to exactly where it was.
+
+Sums are kept here, exactly, and noise is added to them. The policy's kernels get zeros in place of rewards: whatever
+they do with their own sums, nothing but the releases that their blocks declare can get out.
 """
 
+import copy
 import secrets
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
+from dpbandits.live.ahead import MOST
 from dpbandits.live.blocks import Places, entering_limit, schedule_of
 from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
-from dpbandits.live.noise import LiveNoise
+from dpbandits.live.noise import Drawn, LiveNoise
+from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.units import Units
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.mechanisms.state import allocate, restore, to_plain
+from dpbandits.mechanisms.state import allocate, forget, restore, to_plain
 from dpbandits.policies import select, update
 from dpbandits.privacy import Ledger
 
@@ -35,7 +43,7 @@ class Learner:
         self.terms = terms
         self.params, state_class, sizes = terms.policy.configure(arms, limit)
         self.state = allocate(state_class, sizes, source.secret_dtype)
-        self.schedule = schedule_of(terms.policy, limit, source)
+        self.schedule = schedule_of(terms.policy, limit, source, configuration.scale_bits)
         first = self.schedule.block(0)
         if first is None or arms * first.last > limit:
             needed = "longer" if first is None else f"at least {arms * first.last}"
@@ -43,7 +51,10 @@ class Learner:
                 f"Expected horizon={limit} to be {needed}: at {terms.one_reward.epsilon:.3g} for one reward, every arm "
                 "needs a longer first block before anything is learnt."
             )
-        source.event(first.scale)  # what is wrong with the noise is found before anybody is assigned anything
+        # What is wrong with the noise or with the policy is found before anybody is assigned anything.
+        source.event(first.scale)
+        check_promise(configuration, terms, self.schedule)
+        rehearse(terms.policy, self.schedule, arms, limit, configuration.scale_bits)
         self.source = source
         self.places = Places(arms, self.schedule, limit)
         self.units = Units(configuration.contributions)
@@ -51,7 +62,7 @@ class Learner:
         self.statistics = [Statistic(estimator) for _ in range(arms)]
         self.ledger = Ledger()
         self.ledger.append({**configuration.to_dict(), **terms.to_dict()})
-        self.noise = LiveNoise(source, self.ledger)
+        self.noise = LiveNoise(source, self.ledger, configuration.scale_bits)
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
         self.awaited: dict[int, Choice] = {}  # open assignments by number
         self.assigned = 0
@@ -65,7 +76,15 @@ class Learner:
         settled = self.units.settled_arm(unit)
         if settled is not None:
             return choice == (settled, None)
-        return choice.arm < len(self.statistics) and choice.block == self.places.free_block(choice.arm)
+        return 0 <= choice.arm < len(self.statistics) and choice.block == self.places.free_block(choice.arm)
+
+    def can_close(self, number: int, reward: Any) -> bool:
+        """Tell whether an assignment is open, and a reward, in the units of the noise source, can be its own."""
+        if number not in self.awaited:
+            return False
+        if self.awaited[number].block is None:
+            return reward is None
+        return type(reward) is int and 0 <= reward <= 2**self.source.grid_bits
 
     def choice(self, unit: str | None) -> Choice:
         """Return what the next assignment will be. Nothing changes."""
@@ -104,35 +123,47 @@ class Learner:
 
     # ---- closing
 
-    def close(self, number: int, reward: Any, stored: list[float] | None = None) -> list[float]:
-        """Take in a reward, in the units of the noise source, and return the values that are released now.
+    def draw_ahead(self, arm: int) -> None:
+        """Have noise for the arm's next releases, before a step that may need it. Nothing changes that is ever seen."""
+        places = self.places
+        # Every block that is full or being filled. The step that completes it finds its noise drawn.
+        missing = places.filling[arm] + 1 - places.released[arm] - self.noise.ahead.count(arm)
+        if missing > 0:
+            begin = places.filling[arm] + 1 - missing
+            numbers = range(begin, begin + max(missing, min(MOST, places.released[arm])))
+            blocks = takewhile(lambda block: block is not None, map(self.schedule.block, numbers))
+            self.noise.ahead.draw(arm, [block.scale for block in blocks if block is not None])
 
-        `stored` holds these values if they were drawn before.
+    def close(self, number: int, reward: Any, stored: list[Drawn] | None = None) -> list[Drawn]:
+        """Take in a reward, in the units of the noise source, and return what is released now.
+
+        `stored` holds this if it was drawn before.
         """
         arm, block = self.awaited.pop(number)
         if self.selection == number:
             self.selection = None
-        released: list[float] = []
+        released: list[Drawn] = []
         if block is not None:
             self.places.answer(arm, block, reward)
             while self.places.is_complete(arm):
                 released.append(self._release(arm, None if stored is None else stored[len(released)]))
         return released
 
-    def _release(self, arm: int, stored: float | None) -> float:
+    def _release(self, arm: int, stored: Drawn | None) -> Drawn:
         number = self.places.released[arm]
         block, flight = self.places.land(arm)
         self.noise.due(
             arm,
             block.scale,
+            flight.total,
             {"release": number + 1, "count": block.last - block.first + 1, "first": flight.first, "last": flight.last},
             stored,
         )
         plays = block.last - self.schedule.count(number)
-        update(self.params, self.state, arm, plays, flight.total, self.decisions + 1, self.noise)
-        value = self.noise.taken()
-        self.statistics[arm].add(value)
-        return value
+        update(self.params, self.state, arm, plays, 0, self.decisions + 1, self.noise)
+        drawn = self.noise.taken()
+        self.statistics[arm].add(drawn.value)
+        return drawn
 
     # ---- moving
 
@@ -161,9 +192,23 @@ class Learner:
         self.selection = snapshot["selection"]
         self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}
         restore(self.state, snapshot["state"])
-        self.places.restore(snapshot["places"])
-        self.ledger = Ledger.from_jsonl(snapshot["ledger"])
-        self.noise = LiveNoise(self.source, self.ledger)
+        self.places.restore({"landed": [0] * len(self.statistics), **snapshot["places"]})
+        if "landed" not in snapshot["places"]:
+            self._take_over_sums()
+        self.ledger = self.noise.ledger = Ledger.from_jsonl(snapshot["ledger"])
         for row in self.ledger:
             if row.number > 0:
                 self.statistics[row.content["arm"]].add(row.content["value"])
+
+    def _take_over_sums(self) -> None:
+        """Find the sums so far in the policy's state, where an earlier version kept them.
+
+        They are what the kernel would release if nothing were added in the next block.
+        """
+        for arm, number in enumerate(self.places.released):
+            block = self.schedule.block(number)
+            if number and block is not None and self.schedule.is_cumulative:
+                noise, state = RehearsedNoise(), copy.deepcopy(self.state)
+                update(self.params, state, arm, block.last - self.schedule.count(number), 0, self.decisions + 1, noise)
+                self.places.landed[arm] = int(noise.asked[0][0])
+        forget(self.state)

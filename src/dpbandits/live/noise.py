@@ -1,15 +1,17 @@
-"""LiveNoise: lets out the one release that is due, writes it into the ledger, and nothing else.
+"""LiveNoise: lets out the one release that is due, of the learner's own sum, writes it into the ledger, nothing else.
 
-A kernel that asks for another arm, another scale or a second release is refused before anything is drawn. (That it
-releases the right sum is shown by the taint check.) When a journal is read again, stored values take the place of new
-ones.
+A kernel that asks for another arm, another scale or a second release is refused before anything is drawn. What it hands
+over as its secret is not looked at. When a journal is read again, stored values take the place of new ones.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from dpbandits.errors import InvalidInput
-from dpbandits.mechanisms import LAPLACE, NoiseSource, RecordingNoise, SecureNoise, release
-from dpbandits.privacy import Event, Ledger
+from dpbandits.errors import InvalidInput, StepError
+from dpbandits.live.ahead import NoiseAhead
+from dpbandits.live.blocks import live_scale
+from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release
+from dpbandits.mechanisms.recording import release_row
+from dpbandits.privacy import DiscreteLaplaceEvent, Ledger
 
 
 def live_source(noise: object) -> SecureNoise:
@@ -23,49 +25,62 @@ def live_source(noise: object) -> SecureNoise:
     return noise
 
 
-class StoredNoise:
-    """A noise source that has one value to give, drawn before."""
+class Drawn(NamedTuple):
+    """A released value and the scale of its noise in grid steps; None if it was drawn before scales were stored."""
 
-    def __init__(self, source: NoiseSource, value: float) -> None:
-        self._source = source
-        self.value = value
-
-    def event(self, scale: float, mechanism: int = LAPLACE) -> Event:
-        """As in the source that drew the value."""
-        return self._source.event(scale, mechanism)
+    value: float
+    steps: float | None
 
 
-@release.register(StoredNoise)
-def _stored(noise: StoredNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    return noise.value
+class Due:
+    """The release that comes next: a sum, which is secret, and how it is described."""
+
+    def __init__(self, arm: int, scale: float, total: Any, context: dict[str, Any], stored: Drawn | None) -> None:
+        self.arm, self.scale, self.total, self.context, self.stored = arm, scale, total, context, stored
 
 
 class LiveNoise:
     """The noise source that a live policy gets: `due` says what it may release, `taken` returns what it did."""
 
-    def __init__(self, source: SecureNoise, ledger: Ledger) -> None:
+    def __init__(self, source: SecureNoise, ledger: Ledger, scale_bits: int | None) -> None:
+        self.ahead = NoiseAhead(source)
+        self.ledger = ledger
         self._source = source
-        self._ledger = ledger
-        self._due: tuple[int, float, RecordingNoise] | None = None
-        self._value: float | None = None
+        self._scale_bits = scale_bits
+        self._due: Due | None = None
+        self._drawn: Drawn | None = None
 
-    def due(self, arm: int, scale: float, context: dict[str, Any], stored: float | None = None) -> None:
-        """Allow one release of this arm with this scale, described by the context; `stored` if it was drawn before."""
-        source = self._source if stored is None else StoredNoise(self._source, stored)
-        self._due = (arm, scale, RecordingNoise(source, self._ledger, context))  # type: ignore[arg-type]
+    def due(self, arm: int, scale: float, total: Any, context: dict[str, Any], stored: Drawn | None = None) -> None:
+        """Allow one release of this arm and sum with this scale, described by the context; `stored` if it was drawn."""
+        self._due, self._drawn = Due(arm, scale, total, context, stored), None
 
-    def taken(self) -> float:
-        """Return the value that was released; it must have been."""
-        if self._value is None:
-            raise RuntimeError("The policy did not make the release that its blocks announce.")
-        value, self._value = self._value, None
+    def taken(self) -> Drawn:
+        """Return what was released; it must have been."""
+        drawn, self._drawn = self._drawn, None
+        if drawn is None:
+            raise StepError("The policy did not make the release that its blocks announce.")
+        return drawn
+
+    def asked(self, arm: int, scale: float, mechanism: int) -> float:
+        """Make the release that is due, if it is the one that the policy asks for, and return its value."""
+        due, self._due = self._due, None
+        is_due = due is not None and (arm, live_scale(scale, self._scale_bits)) == (due.arm, due.scale)
+        if due is None or not is_due or mechanism != LAPLACE:
+            raise StepError(f"The policy asked for a release of arm {arm} with scale {scale}, which is not due.")
+        if due.stored is None or due.stored.steps is None:
+            event = self._source.event(due.scale)
+        else:
+            event = DiscreteLaplaceEvent(due.stored.steps, 2**self._source.grid_bits)
+        row = release_row(event, arm, due.context)
+        if due.stored is None:
+            value = float(release(self._source, due.total + self.ahead.take(arm, due.scale), CARRIED, LAPLACE, arm))
+        else:
+            value = float(due.stored.value)
+        self.ledger.append({**row, "value": value})
+        self._drawn = Drawn(value, row["scale"])
         return value
 
 
 @release.register(LiveNoise)
 def _release(noise: LiveNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    if noise._due is None or noise._due[:2] != (arm, scale) or mechanism != LAPLACE:
-        raise RuntimeError(f"The policy asked for a release of arm {arm} with scale {scale} that is not in its blocks.")
-    recording, noise._due = noise._due[2], None
-    noise._value = release(recording, secret, scale, mechanism, arm)
-    return noise._value
+    return noise.asked(arm, scale, mechanism)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpbandits.live.configuration import Terms
+from dpbandits.live.cost import composed
 from dpbandits.policies import Block
-from dpbandits.privacy import zcdp_epsilon
-from dpbandits.privacy.rounding import above, ratio_up, sum_up
 
 
 @dataclass(frozen=True)
@@ -27,19 +26,7 @@ class Spent:
         return f"about {self.epsilon:.4g} of {self.budget:.4g} spent, at delta {self.delta:.3g}"
 
 
-def spent_on(blocks: Sequence[Block], terms: Terms, contributions: int) -> Spent:
-    """Return the loss after these releases of one arm."""
-    losses = worst_losses(blocks)
-    epsilon = sum_up(losses)
-    delta = terms.one_reward.delta
-    if delta > 0 and losses:
-        epsilon = min(epsilon, zcdp_epsilon(above(sum_up(loss**2 for loss in losses) / 2), delta))
-    return Spent(min(epsilon * contributions, terms.person.epsilon), terms.person.delta, terms.person.epsilon)
-
-
-def worst_losses(blocks: Sequence[Block]) -> list[float]:
-    """Return the losses of the reward that loses most: one per release that it is in."""
-    losses = [ratio_up(1, block.scale) for block in blocks]
-    if blocks and blocks[-1].first > 1:  # every release is of its own block alone
-        return [max(losses)]
-    return losses
+def spent_on(blocks: Sequence[Block], terms: Terms, contributions: int, grid: int) -> Spent:
+    """Return the loss after these releases of one arm, composed as they are: nothing is taken from what is promised."""
+    one_reward = composed(blocks, terms.one_reward.delta, grid).epsilon if blocks else 0.0
+    return Spent(one_reward * contributions, terms.person.delta, terms.person.epsilon)

@@ -6,7 +6,6 @@ the sum, how large they are, and what one item loses. docs/counters.md has the p
 """
 
 import math
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -16,8 +15,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn
 
 from dpbandits import _validate
+from dpbandits._forks import this_process
+from dpbandits._frames import clean
 from dpbandits._kernel import generic
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, StepError
 from dpbandits.mechanisms.error_bounds import chan_bound, chernoff_bound
 from dpbandits.mechanisms.release import NoiseSource, release
 from dpbandits.mechanisms.secure import SecureNoise
@@ -93,9 +94,11 @@ class ContinualCounter(ABC):
         self._params = params
         self._state = allocate(state_class, {"arms": 1, **sizes}, self._noise.secret_dtype)
         self._lock = threading.Lock()
-        self._broken = False
-        self._process = os.getpid()
+        self._is_midway = False  # set before an insertion and cleared after it
+        self._sum, self._count = 0.0, 0  # as they were after the last insertion that came to its end
+        self._process = this_process()
 
+    @clean
     def insert(self, reward: float) -> float:
         """Add a reward from [0, 1] and return the new noisy sum. Invalid input changes nothing.
 
@@ -103,24 +106,28 @@ class ContinualCounter(ABC):
         already: the counter keeps its last sum and takes no more items, since drawing again would cost twice.
         """
         reward = _validate.real("[0, 1]", reward=reward)
-        if os.getpid() != self._process:
-            raise RuntimeError("This counter belongs to the process that made it: a copy would reuse its noise.")
+        if this_process() != self._process:
+            raise StepError("This counter belongs to the process that made it: a copy would reuse its noise.")
         with self._lock:
-            if self._broken:
-                raise RuntimeError("An earlier insertion failed halfway: this counter takes no more items.")
+            if self._is_midway:
+                raise StepError("An earlier insertion failed halfway: this counter takes no more items.")
             item = self.count + 1
             limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
             if item > limit:
                 raise InvalidInput(f"Expected item={item} in [1, {limit}], the items that this counter was made for.")
+            encoded = self._noise.encode(reward)
             before = [array.copy() for array in self._state]
+            self._is_midway = True
             try:
-                insert(self._params, self._state, 0, self._noise.encode(reward), self._noise)
-            except BaseException as problem:
-                self._broken = not isinstance(problem, InvalidInput)
+                insert(self._params, self._state, 0, encoded, self._noise)
+            except InvalidInput:  # refused before anything was drawn
                 for array, saved in zip(self._state, before, strict=True):
                     array[...] = saved
+                self._is_midway = False
                 raise
-            return self.sum
+            self._sum, self._count = float(self._state.sums[0]), int(self._state.counts[0])
+            self._is_midway = False
+            return self._sum
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A counter cannot be copied or pickled: the copy would reuse its noise.")
@@ -138,12 +145,12 @@ class ContinualCounter(ABC):
     @property
     def sum(self) -> float:
         """The noisy sum as it was released: reading draws nothing."""
-        return float(self._state.sums[0])
+        return self._sum
 
     @property
     def count(self) -> int:
         """How many items were inserted."""
-        return int(self._state.counts[0])
+        return self._count
 
     @property
     def guarantee(self) -> Guarantee:

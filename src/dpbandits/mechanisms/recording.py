@@ -89,18 +89,23 @@ class RecordingNoise:
 
     def row(self, scale: float, mechanism: int, arm: int) -> dict[str, Any]:
         """Return what is known of a release before it is drawn; anything wrong with it is found here."""
-        details: dict[str, Any] = {"arm": int(arm), "mechanism": "carried noise"}
-        if scale != CARRIED:
-            event = self.source.event(scale, mechanism)
-            details |= {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
-            if not isinstance(event, GaussEvent):
-                details["epsilon"] = event.epsilon
-        taken = self.context.keys() & {*details, "reserved", "value"}
-        if taken:
-            raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")
-        row = {**self.context, **details}
-        canonical_json(row)
-        return row
+        event = None if scale == CARRIED else self.source.event(scale, mechanism)
+        return release_row(event, arm, self.context)
+
+
+def release_row(event: Event | None, arm: int, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a release but for its value; None for an event whose noise has a row of its own."""
+    details: dict[str, Any] = {"arm": int(arm), "mechanism": "carried noise"}
+    if event is not None:
+        details |= {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
+        if not isinstance(event, GaussEvent):
+            details["epsilon"] = event.epsilon
+    taken = context.keys() & {*details, "reserved", "value"}
+    if taken:
+        raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")
+    row = {**context, **details}
+    canonical_json(row)
+    return row
 
 
 @release.register(RecordingNoise)

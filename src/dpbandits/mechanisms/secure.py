@@ -104,12 +104,14 @@ class SecureNoise:
     def _mechanism(self, scale: float, mechanism: int) -> tuple[Any, Event]:
         scale = _validate.real(f"(0, {self.largest_scale}]", scale=scale)
         key = (scale, validated_mechanism(mechanism))
-        if key not in self._mechanisms:
+        found = self._mechanisms.get(key)
+        if found is None:
+            build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
+            found = build(scale)
             if len(self._mechanisms) >= _KEPT:
                 self._mechanisms.clear()
-            build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
-            self._mechanisms[key] = build(scale)
-        return self._mechanisms[key]
+            self._mechanisms[key] = found
+        return found  # not what is kept now, which another thread may have cleared
 
     def _laplace(self, scale: float) -> tuple[Any, Event]:
         dp = _opendp()

@@ -77,6 +77,16 @@ def restore(state: Any, plain: dict[str, Any]) -> None:
         array[...] = values
 
 
+def forget(state: Any) -> None:
+    """Set everything secret in a state to zero."""
+    for name, declared in fields_of(type(state)).items():
+        part = getattr(state, name)
+        if not isinstance(declared, Field):
+            forget(part)
+        elif declared.is_secret:
+            part[...] = 0
+
+
 def _matched(state: Any, plain: Any, whole: str = "the state") -> list[tuple[Any, Any]]:
     fields = ", ".join(state._fields)
     if not isinstance(plain, dict):

@@ -119,6 +119,13 @@ class Policy(ABC):
         """
         raise InvalidInput(f"Expected policy={self.name} to have releases that are fixed in advance, as dp-imed has.")
 
+    def squared_loss_after(self, last: int) -> float:
+        """Return a proved bound on Σ 1/scale² over all blocks after the one that ends with an arm's reward `last`.
+
+        Needed of a policy whose blocks all begin at 1 and have no end; infinity means that nothing is proved.
+        """
+        return math.inf
+
 
 def validated_size(arms: int, horizon: int) -> tuple[int, int]:
     """Return a number of arms and a horizon that every policy can be configured for."""

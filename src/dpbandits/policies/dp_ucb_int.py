@@ -44,7 +44,7 @@ from dpbandits.privacy import (
     release_progression,
 )
 from dpbandits.privacy.interval import MAX_HORIZON as MAX_DECLARED
-from dpbandits.privacy.interval import SERIES, release_sequence
+from dpbandits.privacy.interval import SERIES, release_sequence, squared_loss_after
 
 BONUSES = ("live", "frozen")
 ACCOUNTINGS = ("tight", "corollary")
@@ -252,6 +252,10 @@ class DPUCBInt(Policy):
         self._check_declared(horizon)
         times = release_sequence(self.interval_epsilon, self.v, self.series, horizon=horizon)
         return (Block(1, n, float(n) ** (self.v / 2)) for n in times)
+
+    def squared_loss_after(self, last: int) -> float:
+        """Return what Lemma B.1 leaves for the releases after the one at n = `last`."""
+        return squared_loss_after(last, self.interval_epsilon, self.v, self.series)
 
     def _check_declared(self, horizon: float) -> None:
         """Refuse a horizon beyond the declared one; infinity means whatever was declared."""

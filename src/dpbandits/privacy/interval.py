@@ -235,12 +235,25 @@ def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> flo
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
     if _validate.one_of(SERIES, series=series) == "constant":
-        return above(math.ceil(1 / epsilon) ** -v * _zeta(v))
+        return squared_loss_after(0, epsilon, v, series)
     times = release_times(epsilon, v, series, horizon=_EXACT_UP_TO)
     last = int(times[-1]) if len(times) else 0
+    return above(float(np.sum(times.astype(np.float64) ** -v)) + _tail(last, epsilon, v))
+
+
+def squared_loss_after(last: int, epsilon: float, v: float = 1.1, series: str = "y") -> float:
+    """Return a bound on Σ W_k^-v over all releases after the one at n = `last`, or over all of them if that is 0."""
+    epsilon = _validate.real("(0, 1]", epsilon=epsilon)
+    v = _validated_v(v)
+    if _validate.one_of(SERIES, series=series) == "constant":
+        step = _longest_step(epsilon)
+        return above(step**-v * _zeta(v, last // step + 1))
+    return above(_tail(last, epsilon, v))
+
+
+def _tail(last: int, epsilon: float, v: float) -> float:
     # (*) holds for the W_k as computed, up to the rounding of their cumulative sums: far less than 1e-9.
-    tail = epsilon * _zeta(v, last + 1) * (1 + 1e-9)
-    return above(float(np.sum(times.astype(np.float64) ** -v)) + tail)
+    return epsilon * _zeta(v, last + 1) * (1 + 1e-9)
 
 
 def _validated_v(v: float) -> float:

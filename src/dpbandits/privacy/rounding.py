@@ -52,6 +52,16 @@ def ratio_up(numerator: float, denominator: float) -> float:
     return up(Fraction(numerator) / Fraction(denominator))
 
 
+def bits_up(value: float, bits: int) -> float:
+    """Return the smallest number with at most so many significant bits that is at least `value` > 0.
+
+    >>> bits_up(5.0, bits=2), bits_up(6.0, bits=2)
+    (6.0, 6.0)
+    """
+    fraction, exponent = math.frexp(value)
+    return math.ldexp(math.ceil(math.ldexp(fraction, bits)), exponent - bits) if math.isfinite(value) else value
+
+
 def sum_up(terms: Iterable[float]) -> float:
     """Return the sum of the terms, rounded up once."""
     counts = Counter(terms)  # equal terms are common and exact addition is slow

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, LedgerError
-from dpbandits.live.checking.cost import exceeds
 from dpbandits.live.checking.promise import Promise, read_promise
 from dpbandits.live.checking.releases import Releases
 from dpbandits.live.checking.verdict import (
@@ -17,6 +16,7 @@ from dpbandits.live.checking.verdict import (
     stated,
     told_apart,
 )
+from dpbandits.live.cost import exceeds
 from dpbandits.policies import Policy
 from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee, per_reward_budget
 from dpbandits.privacy.ledger import Head, read_head, validated_head

@@ -6,17 +6,12 @@ from itertools import takewhile
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.checking.verdict import Unknown, Wrong
 from dpbandits.live.configuration import is_ours
+from dpbandits.live.cost import composed
 from dpbandits.policies import Block, Policy
-from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose
-from dpbandits.privacy.rounding import MARGIN, ratio_up
+from dpbandits.privacy import Guarantee
 
 MOST_COMPOSED = 1000  # releases that are composed one by one, which takes a second or two
 _MOST_ADDED_UP = 100_000  # losses of a built-in policy with delta = 0, which takes some four seconds
-
-
-def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> bool:
-    """Tell whether a cost is above what is allowed, by more than a relative difference that counts as none."""
-    return cost.epsilon > allowed.epsilon * (1 + same) or cost.delta > allowed.delta * (1 + min(same, MARGIN))
 
 
 def block_of(schedule: Schedule, number: int) -> Block | None:
@@ -45,15 +40,9 @@ def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) ->
     return replace(added_up, horizon=told.horizon), False
 
 
-def is_cumulative(schedule: Schedule) -> bool:
-    """Tell whether a reward is in all later releases of its arm, and not in one alone."""
-    second = block_of(schedule, 1)
-    return second is not None and second.first == 1
-
-
 def _is_too_long(schedule: Schedule) -> bool:
     """Tell whether so many losses add up that it takes minutes. With delta > 0 there is a quick bound for those."""
-    return is_cumulative(schedule) and block_of(schedule, _MOST_ADDED_UP) is not None
+    return schedule.is_cumulative and block_of(schedule, _MOST_ADDED_UP) is not None
 
 
 def whole_cost_at(policy: Policy, horizon: float, schedule: Schedule, grid: int, delta: float) -> Guarantee | None:
@@ -70,9 +59,4 @@ def _added_up(schedule: Schedule, delta: float, grid: int) -> Guarantee | None:
     """Return what the blocks cost by our accountant; None if they are too many."""
     numbers = range(MOST_COMPOSED + 1)
     blocks = [block for block in takewhile(bool, (block_of(schedule, number) for number in numbers)) if block]
-    if len(blocks) > MOST_COMPOSED:
-        return None
-    if len(blocks) > 1 and blocks[1].first > 1:
-        epsilon = max(ratio_up(1, block.scale) for block in blocks)
-        return Guarantee(epsilon, theorem="one release of every reward", certified=True)
-    return compose([DiscreteLaplaceEvent(block.scale * grid, grid) for block in blocks], delta)
+    return None if len(blocks) > MOST_COMPOSED else composed(blocks, delta, grid)

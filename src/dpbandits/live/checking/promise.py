@@ -11,10 +11,11 @@ from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
-from dpbandits.live.checking.cost import block_of, exceeds, is_cumulative, whole_cost, whole_cost_at
+from dpbandits.live.checking.cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
 from dpbandits.live.configuration import (
-    FORMAT,
+    FORMATS,
+    SCALE_BITS,
     Configuration,
     Terms,
     arm_names,
@@ -23,6 +24,7 @@ from dpbandits.live.configuration import (
     is_ours,
     settings_of,
 )
+from dpbandits.live.cost import exceeds
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
@@ -53,7 +55,7 @@ class Promise:
     @property
     def is_cumulative(self) -> bool:
         """Whether a reward is in all later releases of its arm, and not in one alone."""
-        return is_cumulative(self.schedule)
+        return self.schedule.is_cumulative
 
     @property
     def same(self) -> float:
@@ -101,7 +103,7 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
     terms = Terms(live, *stored)
     source = SecureNoise(configuration.grid_bits)
     limit = entering_limit(configuration.horizon, source)
-    schedule = schedule_of(live, limit, source)
+    schedule = schedule_of(live, limit, source, configuration.scale_bits)
     arms = len(configuration.arms)
     try:
         first = block_of(schedule, 0)
@@ -127,8 +129,8 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
 def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Configuration:
     if not {"format", "policy"} <= content.keys():
         raise Unknown("Row 0 is not the configuration of a Bandit, so nothing says which releases were allowed.")
-    if content["format"] != FORMAT or type(content["format"]) is not int:
-        raise Unknown(f"Row 0 has format={shown(content['format'])}, and this version reads {FORMAT}.")
+    if content["format"] not in FORMATS or type(content["format"]) is not int:
+        raise Unknown(f"Row 0 has format={shown(content['format'])}, and this version reads {FORMATS[-1]} and before.")
     policy = _policy(content["policy"], kind)
     known = {field for field in content if field not in TERMS}
     try:
@@ -144,6 +146,7 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
             contributions=validated_contributions(content["contributions"]),
             accept_delta=_validate.flag(accept_delta=content["accept_delta"]),
             grid_bits=SecureNoise(content["grid_bits"]).grid_bits,
+            scale_bits=SCALE_BITS if content["format"] > 1 else None,
         )
     except KeyError as problem:
         raise Wrong(f"Row 0 has no column {shown(*problem.args)}.") from None

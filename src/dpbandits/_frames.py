@@ -1,0 +1,68 @@
+"""Clean failures: what is raised carries nothing of the work that failed.
+
+A traceback keeps the frames it went through, and those keep their variables: a reward, a value that was drawn and never
+shown. Whatever logs local variables would print them. So what holds secrets runs inside `clean`, which lets go of the
+arguments and of every frame, and raises the failure anew.
+
+    the caller  ->  called (nothing left in it)            what a traceback shows
+                        ->  the function -> ... -> failure     gone, with its context and cause
+
+An exception of ours keeps its text, and so does one that is no `Exception`, such as KeyboardInterrupt. The text of any
+other could hold what was in hand (a kernel that says which sum it did not like), so a StepError names its type alone.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from dpbandits.errors import DPBanditsError, StepError
+
+Args = ParamSpec("Args")
+Result = TypeVar("Result")
+
+
+def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
+    """Make a function whose failures leave no trace of its arguments and its work.
+
+    After a failure, `after_failure` of the object whose method it is is called, if there is one.
+    """
+
+    @wraps(function)
+    def called(*arguments: Args.args, **named: Args.kwargs) -> Result:
+        try:
+            try:
+                return function(*arguments, **named)
+            except BaseException as problem:  # noqa: BLE001
+                failure = bare(problem)
+        except BaseException as problem:  # noqa: BLE001  (an interrupt, while another one was handled)
+            failure = bare(problem)
+        owner = arguments[0] if arguments else None
+        arguments, named = (), {}  # type: ignore[assignment]
+        try:
+            _after_failure(owner)
+            raise failure
+        finally:
+            del failure, owner  # a frame that holds its own exception stays until the collector comes
+
+    return called
+
+
+def bare(problem: BaseException) -> BaseException:
+    """Return a failure without the frames that it came through and what came before it."""
+    if isinstance(problem, Exception) and not isinstance(problem, DPBanditsError) and not _is_of_the_call(problem):
+        return StepError(
+            f"A step ended with {type(problem).__name__}. What it said is not repeated, since it could tell a reward."
+        )
+    problem.__traceback__ = problem.__context__ = problem.__cause__ = None
+    return problem
+
+
+def _is_of_the_call(problem: Exception) -> bool:
+    """Tell whether the arguments did not fit the function, which then never ran: that is worth reading."""
+    return isinstance(problem, TypeError) and (problem.__traceback__ is None or problem.__traceback__.tb_next is None)
+
+
+def _after_failure(owner: Any) -> None:
+    action = None if isinstance(owner, type) else getattr(owner, "after_failure", None)
+    if action is not None:
+        action()

@@ -1,0 +1,62 @@
+"""NoiseAhead: noise that is drawn before it is needed, so that the time of a release does not tell its size.
+
+A large noise takes longer to draw than a small one. The noise of an arm's next releases is drawn in earlier steps, many
+at a time once an arm has had many releases, so that a step that draws tells at most something about their sum.
+
+It is kept in memory alone: in no snapshot, journal or copy, and in no forked child.
+"""
+
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from dpbandits import _forks
+from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
+
+MOST = 16  # noises of one arm that are drawn at a time
+
+
+class NoiseAhead:
+    """What was drawn for the next releases of every arm, in their order. All of it is secret."""
+
+    def __init__(self, source: SecureNoise) -> None:
+        self._source = source
+        self._kept: dict[int, deque[tuple[float, Any]]] = {}  # by arm: scale and noise
+        _ALL.add(self)
+
+    def count(self, arm: int) -> int:
+        """Return for how many of the arm's next releases there is noise."""
+        kept = self._kept.get(arm)
+        return 0 if kept is None else len(kept)
+
+    def draw(self, arm: int, scales: Iterable[float]) -> None:
+        """Draw the noise of so many more releases of the arm."""
+        drawn = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
+        self._kept.setdefault(arm, deque()).extend(drawn)
+
+    def take(self, arm: int, scale: float) -> Any:
+        """Return the noise of the arm's next release and forget it; if there is none, it is drawn now."""
+        if not self.count(arm):
+            self.draw(arm, [scale])
+        kept_scale, noise = self._kept[arm].popleft()
+        assert kept_scale == scale
+        return noise
+
+    def drop(self) -> None:
+        """Forget everything. Nobody has seen it, so drawing again costs nothing."""
+        self._kept = {}
+
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        return NoiseAhead, (self._source,)  # a copy has nothing
+
+
+_ALL: weakref.WeakSet[NoiseAhead] = weakref.WeakSet()
+
+
+def _drop_in_child() -> None:
+    for ahead in list(_ALL):
+        ahead.drop()
+
+
+_forks.in_child(_drop_in_child)

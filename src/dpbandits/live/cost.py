@@ -1,0 +1,94 @@
+"""What a schedule costs one reward, by its blocks alone, and whether that is what a policy says of itself.
+
+Single blocks: a reward is in one release, so the smallest scale decides. Sums of all rewards so far: the first reward
+is in every release, so all of them are composed. Where they have no end, or are too many, the first ones are added up,
+and the policy proves a bound on the squares of the rest (`squared_loss_after`); together they are zCDP.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from dpbandits.errors import InvalidInput
+from dpbandits.live.blocks import Schedule
+from dpbandits.live.configuration import Configuration, Terms, is_ours
+from dpbandits.policies import Block, Policy
+from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, zcdp_epsilon
+from dpbandits.privacy.accountant import BASIC, ZCDP
+from dpbandits.privacy.rounding import MARGIN, above, ratio_up
+
+ONE_RELEASE = "one release of every reward"
+_MOST_LOOKED_AT = 100_000  # blocks of one arm, which takes a second or so; composing them takes ten
+
+
+def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> bool:
+    """Tell whether a cost is above what is allowed, by more than a relative difference that counts as none."""
+    return cost.epsilon > allowed.epsilon * (1 + same) or cost.delta > allowed.delta * (1 + min(same, MARGIN))
+
+
+def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule) -> None:
+    """Refuse a policy that is not one of ours and whose blocks cost more than it promises.
+
+    Our own policies say what our accountant says of their blocks (tested); composing them again would take as long as
+    calibrating them. Single blocks that are not looked at now are looked at when they come.
+    """
+    promised = terms.one_reward
+    if not is_ours(terms.policy):
+        cost = declared_cost(terms.policy, schedule, 2**configuration.grid_bits, promised)
+        if exceeds(cost, promised):
+            raise InvalidInput(
+                f"Expected the blocks of policy={terms.policy.name} to cost at most ({promised.epsilon}, "
+                f"{promised.delta:g}) in one reward, as it promises, not ({cost.epsilon}, {cost.delta:g}) "
+                f"by {cost.theorem}. (scale_for(epsilon) is the scale of one release.)"
+            )
+    if not schedule.is_cumulative:
+        schedule.least_scale = least_scale(promised.epsilon)
+
+
+def least_scale(epsilon: float) -> float:
+    """Return the smallest scale of which one release costs at most epsilon."""
+    return ratio_up(1, epsilon)
+
+
+def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guarantee) -> Guarantee:
+    """Return what the blocks cost one reward: any valid bound that is within the promise, else the best one known."""
+    blocks = schedule.beginning(_MOST_LOOKED_AT)
+    if not schedule.is_cumulative:
+        return composed(blocks, promised.delta, grid)
+    has_ended = schedule.block(len(blocks)) is None
+    squares = math.fsum(block.scale**-2 for block in blocks)
+    rest = 0.0 if has_ended else policy.squared_loss_after(blocks[-1].last)
+    if not rest < math.inf:
+        raise InvalidInput(
+            f"Expected policy={policy.name} to prove what its releases cost together: they go on after the first "
+            f"{len(blocks):,} of an arm, each is of all rewards so far, and `squared_loss_after` gives no bound. "
+            "Declare a horizon, or give one."
+        )
+    bounds = []
+    if has_ended:
+        pure = above(math.fsum(1 / block.scale for block in blocks))
+        bounds.append(Guarantee(pure, theorem=BASIC, certified=True))
+    if promised.delta > 0:
+        epsilon = zcdp_epsilon(above((squares + rest) / 2), promised.delta)
+        bounds.append(Guarantee(epsilon, promised.delta, theorem=ZCDP, certified=True))
+    if has_ended and all(exceeds(bound, promised) for bound in bounds):
+        bounds.append(composed(blocks, promised.delta, grid))
+    if not bounds:
+        raise InvalidInput(
+            f"Expected policy={policy.name} to promise a delta above 0: its releases go on after the first "
+            f"{len(blocks):,} of an arm, each of all rewards so far, and their losses do not end."
+        )
+    return min(bounds, key=lambda bound: (exceeds(bound, promised), bound.epsilon))
+
+
+def composed(blocks: Sequence[Block], delta: float, grid: int) -> Guarantee:
+    """Return what the first blocks of an arm cost the reward that loses most, by the tightest theorem."""
+    if len(blocks) > 1 and blocks[1].first > 1:
+        epsilon = max(ratio_up(1, block.scale) for block in blocks)
+        return Guarantee(epsilon, theorem=ONE_RELEASE, certified=True)
+    return _composed(tuple(block.scale for block in blocks), delta, grid)
+
+
+@lru_cache(maxsize=8)  # a page asks often, and a release changes it rarely
+def _composed(scales: tuple[float, ...], delta: float, grid: int) -> Guarantee:
+    return compose([DiscreteLaplaceEvent(scale * grid, grid) for scale in scales], delta)

@@ -1,0 +1,178 @@
+"""PrivateFile: a file for its owner alone, in one process at a time, in the place where it was opened.
+
+It holds rewards, so it is refused if it is somebody else's, has a second name, is a link, or can be written by others:
+then nobody knows who else has it open. If others can merely read it, as a restored copy, it is made private when it is
+used. A lock keeps a second process out. A file that was deleted or moved while it was open is noticed: nothing that is
+written to it would ever be found again.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+from dpbandits import _forks
+from dpbandits.errors import JournalError
+
+_PRIVATE = 0o600
+
+
+class PrivateFile:
+    """A file that may not be there yet. `what` it is, a journal or a mark, is said in errors."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.path = path
+        self._what = what
+        self._place = os.path.abspath(path)  # whatever the working directory will be
+        self._file: int | None = None
+        self._identity: tuple[int, int] | None = None
+        self._is_made = False
+        self._process = _forks.this_process()
+
+    # ---- opening and closing
+
+    def open_if_there(self) -> None:
+        """Open and lock the file as it is; leave it if it is not there and could be made."""
+        if fcntl is None:
+            raise JournalError("A journal needs file locks and owners, which this operating system does not offer.")
+        try:
+            self._open(os.O_RDWR)
+        except FileNotFoundError as problem:
+            folder = os.path.dirname(self._place)
+            if not os.path.isdir(folder):
+                raise self._unopened(problem.strerror) from None
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise self._unopened("its folder cannot be written") from None
+        except (OSError, ValueError) as problem:
+            raise self._unopened(problem.strerror if isinstance(problem, OSError) else str(problem)) from None
+
+    def make(self) -> None:
+        """Make the file if it was not there."""
+        if self._file is not None:
+            self.keep_private()
+            return
+        try:
+            self._open(os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        except OSError as problem:
+            raise self._unopened(problem.strerror) from None
+
+    def unmake(self) -> None:
+        """Remove the file if it was made here."""
+        if self._is_made and self.is_in_place():
+            with suppress(OSError):
+                os.unlink(self._place)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        if self._process == _forks.this_process():
+            fcntl.flock(file, fcntl.LOCK_UN)  # at once, though a forked child may still have the file open
+        os.close(file)
+
+    def _open(self, flags: int) -> None:
+        self._file = os.open(self._place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE)
+        self._is_made = bool(flags & os.O_CREAT)
+        found = os.fstat(self._file)
+        self._identity = (found.st_dev, found.st_ino)
+        if not stat.S_ISREG(found.st_mode):
+            raise self._unopened("it is no regular file")
+        if found.st_uid != os.geteuid():
+            raise self._unopened("it belongs to another user")
+        if found.st_nlink != 1:
+            raise self._unopened("it has a second name (a hard link)")
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise self._unopened("others can write it; if what it holds can be trusted, run chmod 600 on it")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise JournalError(
+                f"The {self._what} {self.path} is in use: two bandits on one journal would draw its noise twice."
+            ) from None
+
+    def _unopened(self, reason: str | None) -> JournalError:
+        as_what = f"a {self._what}" if self._what == "journal" else "the mark of a journal"
+        if os.path.islink(self._place):
+            reason = "it is a symbolic link"
+        return JournalError(f"{_short(self.path)} cannot be opened as {as_what}: {reason}.")
+
+    # ---- what is in it
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is open."""
+        return self._file is not None
+
+    def size(self) -> int:
+        """Return how many bytes it has."""
+        return os.fstat(self._opened).st_size if self._file is not None else 0
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield its lines one by one, each with its end."""
+        if self._file is not None:
+            os.lseek(self._file, 0, os.SEEK_SET)
+            with open(self._file, "rb", closefd=False) as file:
+                yield from file
+
+    def is_in_place(self) -> bool:
+        """Tell whether the file is still the one that its name stands for."""
+        try:
+            found = os.stat(self._place, follow_symlinks=False)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._identity
+
+    # ---- writing
+
+    def keep_private(self) -> None:
+        """Take from others the right to read it."""
+        if os.fstat(self._opened).st_mode & 0o777 != _PRIVATE:
+            os.fchmod(self._opened, _PRIVATE)
+
+    def cut_off(self, end: int) -> None:
+        """End the file there; what is written next follows."""
+        os.ftruncate(self._opened, end)
+        os.lseek(self._opened, end, os.SEEK_SET)
+
+    def write(self, content: bytes) -> None:
+        """Write where the last writing ended, and force it to disk."""
+        while content:
+            content = content[os.write(self._opened, content) :]
+        os.fsync(self._opened)
+
+    def rewrite(self, start: int, content: bytes) -> None:
+        """Write from there on, and force it to disk."""
+        os.lseek(self._opened, start, os.SEEK_SET)
+        self.write(content)
+
+    def overwrite(self, content: bytes, *, durable: bool) -> None:
+        """Write over the beginning of the file, and force it to disk if it must last."""
+        os.pwrite(self._opened, content, 0)
+        if durable:
+            os.fsync(self._opened)
+
+    def sync_folder(self) -> None:
+        """Force the name of the file to disk."""
+        folder = os.open(os.path.dirname(self._place), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    @property
+    def _opened(self) -> int:
+        if self._file is None:
+            raise JournalError(f"The {self._what} {self.path} is not open.")
+        return self._file
+
+
+def _short(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= 200 else f"{text[:100]}...{text[-20:]}"

@@ -1,0 +1,40 @@
+"""Rollback: a whole folder that is put back takes its journal and its mark along, and nothing in it is wrong.
+
+Going on from there would draw noise again for sums that were released before. Only something outside of the folder can
+know better: a mark on another disk (`mark=`), or a witness. A witness is told the number and the hash of the ledger's
+last row before a release is shown, and when a bandit begins or goes on. It answers True, and remembers both, unless it
+knows a later row, or this one with another hash.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from dpbandits._validate import shown
+from dpbandits.errors import InvalidInput, JournalError
+from dpbandits.privacy.ledger import Head
+
+Witness = Callable[[int, str], bool]
+
+
+def validated_witness(witness: Any) -> Witness | None:
+    """Return a witness, if it can be asked."""
+    if witness is not None and not callable(witness):
+        raise InvalidInput(f"Expected witness={shown(witness)} to be a function of a row's number and hash.")
+    return witness  # type: ignore[no-any-return]
+
+
+def ask(witness: Witness | None, head: Head) -> None:
+    """Refuse to go on if the witness knows better, or does not answer."""
+    if witness is None:
+        return
+    try:
+        answer = witness(*head)
+    except Exception as problem:  # noqa: BLE001  (it is told what is public, so its own words may be shown)
+        raise JournalError(
+            f"The witness did not answer about row {head[0]}: {type(problem).__name__}: {str(problem)[:200]}"
+        ) from None
+    if answer is not True:
+        raise JournalError(
+            f"The witness does not agree to row {head[0]}: it knows a later one, or another one in its place, so this "
+            "is an old copy, and going on from it would draw its noise again."
+        )

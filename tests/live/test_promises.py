@@ -1,0 +1,263 @@
+"""A policy is not believed: its blocks are composed and its kernels rehearsed before anybody is assigned anything."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import dpbandits as dpb
+from dpbandits import kernel
+from dpbandits.live.blocks import schedule_of
+from dpbandits.live.cost import declared_cost
+from dpbandits.mechanisms import GAUSSIAN, LAPLACE, SecureNoise, release
+from dpbandits.policies import FOREVER, Block, Policy, Setup, hold, select, update
+from dpbandits.policies.phases import PhasePolicy
+from explore_then_commit import ExploreThenCommit
+from phases import FIRST, Phases, State
+from serving import SERVABLE, SharedNoise, shown, step_by_step
+
+# ---- policies that promise more than their blocks keep
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsATenth(ExploreThenCommit):
+    """Claims 0.1 with a block of scale 1."""
+
+    def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+        return dpb.Guarantee(0.1, horizon=horizon, theorem="its own word", certified=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastBlockBare(Phases):
+    """Blocks of its epsilon, and one far out with a tenth of the noise."""
+
+    def blocks(self, horizon: int) -> Iterator[Block]:
+        for number, block in enumerate(super().blocks(horizon)):
+            yield block._replace(scale=block.scale / 10) if number == 7 else block
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeating(dpb.DPUCBInt):
+    """Sums of all rewards so far, composed as if each were a block of its own."""
+
+    name = "repeating"
+
+    def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+        worst = max(1 / block.scale for block in self.blocks(10_000))
+        return dpb.Guarantee(worst, horizon=horizon, theorem="parallel composition, wrongly", certified=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndlessPure(dpb.DPUCBInt):
+    """Sums of all rewards so far, for ever, of which nothing is proved."""
+
+    name = "endless"
+
+    def squared_loss_after(self, last: int) -> float:
+        return math.inf
+
+
+# ---- policies whose kernels release something else than their blocks say
+
+
+class SpoiltParams(NamedTuple):
+    scale: float
+    spoilt: int
+
+
+NEVER_RESETS, TWICE, DOUBLED, READS, OTHER_NOISE, LATE, CONSTANT, OTHER_ARM, NO_ARM = range(9)
+
+
+@select.register(SpoiltParams)
+@kernel
+def _select(params: SpoiltParams, state: State, t: int) -> int:
+    return len(state.counts) if params.spoilt == NO_ARM else (t - 1) % len(state.counts)
+
+
+@hold.register(SpoiltParams)
+@kernel
+def _hold(params: SpoiltParams, state: State, arm: int, t: int) -> int:
+    return FOREVER
+
+
+@update.register(SpoiltParams)
+@kernel
+def _update(params: SpoiltParams, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    state.counts[arm] += plays
+    state.sums[arm] += reward
+    end = 2 * state.ends[arm] + FIRST
+    if state.counts[arm] == end + (params.spoilt == LATE):
+        total = state.sums[arm]
+        if params.spoilt == DOUBLED:
+            total = 2 * total
+        if params.spoilt == CONSTANT:
+            total = total + 1
+        if params.spoilt == READS and total > 3:
+            total = total + 0
+        mechanism = GAUSSIAN if params.spoilt == OTHER_NOISE else LAPLACE
+        of_arm = 0 if params.spoilt == OTHER_ARM else arm
+        state.released[arm] += release(noise, total, params.scale, mechanism, of_arm)
+        if params.spoilt == TWICE:
+            state.released[arm] += release(noise, total, params.scale, LAPLACE, arm)
+        if params.spoilt != NEVER_RESETS:
+            state.sums[arm] = 0
+        state.ends[arm] = end
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoilt(Phases):
+    spoilt: int
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        setup = super().configure(arms, horizon)
+        return setup._replace(params=SpoiltParams(setup.params.scale, self.spoilt))
+
+
+class OtherScale(ExploreThenCommit):
+    def blocks(self, horizon: int) -> Any:
+        return (block._replace(scale=2 * block.scale) for block in super().blocks(horizon))
+
+
+class Failing(ExploreThenCommit):
+    def configure(self, arms: int, horizon: int) -> Any:
+        return super().configure(arms, horizon)._replace(params=None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (ClaimsATenth(epsilon=1.0, plays=5), r"to cost at most \(0.1, 0\) in one reward, as it promises, not \(1.0, 0"),
+        (LastBlockBare(epsilon=1.0), r"to cost at most \(1.0, 0\) in one reward, as it promises, not \(9.99"),
+        (Repeating(epsilon=1.0, delta=0.0, horizon=10_000), "as it promises, not .* by basic composition"),
+        (Repeating(epsilon=1.0, delta=1e-6), "to promise a delta above 0: its releases go on"),
+        (EndlessPure(epsilon=1.0, delta=1e-6), "`squared_loss_after` gives no bound. Declare a horizon, or give one."),
+        (Spoilt(epsilon=1.0, spoilt=NEVER_RESETS), "a release of the sum of 1 block, not a release of the sum of 2"),
+        (Spoilt(epsilon=1.0, spoilt=TWICE), "to make one release, not 2, at the end of block 0 of arm 0"),
+        (Spoilt(epsilon=1.0, spoilt=DOUBLED), "sum of 1 block, not a release of blocks with weights"),
+        (Spoilt(epsilon=1.0, spoilt=READS), "to leave rewards alone: a secret was read without noise"),
+        (Spoilt(epsilon=1.0, spoilt=OTHER_NOISE), "with other noise of scale 1.0"),
+        (Spoilt(epsilon=1.0, spoilt=LATE), "to make one release, not 0"),
+        (Spoilt(epsilon=1.0, spoilt=CONSTANT), "sum of 1 block, not one with a constant added"),
+        (Spoilt(epsilon=1.0, spoilt=NO_ARM), r"Expected `select` of policy=phases to be in \[0, 1\], not 2"),
+        (Spoilt(epsilon=1.0, spoilt=OTHER_ARM), "a release of arm 1 .*, not one of arm 0"),
+        (OtherScale(epsilon=1.0, plays=5), "with Laplace noise of scale 2.0, not one of arm 0 .* of scale 1.0"),
+        (Failing(epsilon=1.0, plays=5), "to run over its first blocks, not to end with TypeError"),
+    ],
+    ids=lambda value: shown(value) if isinstance(value, Policy) else "",
+)
+def test_a_dishonest_policy_is_refused_before_it_begins(policy: Policy, message: str) -> None:
+    with pytest.raises(dpb.InvalidInput, match=message) as refused:
+        dpb.Bandit(policy, 2, accept_delta=True)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+def test_no_honest_policy_is_refused(policy: Policy) -> None:
+    """Not as it is, and not if it were somebody's own, whose blocks are composed."""
+    dpb.Bandit(policy, 3, accept_delta=True)
+    kind = type(policy)
+    mine = type("Mine", (kind,), {"name": "mine"})
+    dpb.Bandit(mine(**vars(policy)), 3, accept_delta=True)
+
+
+@pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+def test_our_policies_promise_what_their_blocks_cost(policy: Policy) -> None:
+    """They are believed, so that a long schedule is not composed twice: here it is, by its blocks alone."""
+    source = SecureNoise()
+    live = policy.live(1, 12)
+    horizon = math.inf if policy.horizon is None else policy.horizon
+    promised = live.guarantee(horizon)
+    assert promised is not None
+    limit = int(min(horizon, 10**12))
+    cost = declared_cost(live, schedule_of(live, limit, source, 24), 2**12, promised)
+    assert cost.epsilon <= promised.epsilon
+    if not isinstance(policy, dpb.DPUCBInt) or math.isinf(horizon):
+        assert cost.epsilon > 0.995 * promised.epsilon  # and no more than that
+
+
+def test_single_blocks_are_looked_at_as_they_come() -> None:
+    """A schedule without an end cannot be looked at as a whole, and one block is enough to break a promise."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Late(PhasePolicy):
+        name = "late"
+        source = "this test"
+
+        def configure(self, arms: int, horizon: int) -> Setup:
+            return dpb.AdaPUCB(epsilon=self.epsilon).configure(arms, horizon)
+
+        def phase_ends(self) -> Iterator[int]:
+            return dpb.AdaPUCB(epsilon=self.epsilon).phase_ends()
+
+    late = Late(epsilon=1.0)
+    bandit = dpb.Bandit(late, 2, noise=SharedNoise(1))
+    schedule = bandit._learner.schedule
+    assert schedule.least_scale == 1.0
+    schedule._rest = iter([Block(schedule._made[-1].last + 1, 2**60, 0.5)])
+    with pytest.raises(
+        dpb.InvalidInput, match=r"to have a scale of at least 1\.0, which its guarantee takes, not 0\.5"
+    ):
+        schedule.block(len(schedule._made))
+
+
+def test_the_tail_of_a_schedule_is_bounded() -> None:
+    """Lemma B.1's bound against ten million releases that are added up."""
+    for policy in (
+        dpb.DPUCBInt(epsilon=9.0, delta=1e-6, density=0.9),
+        dpb.DPUCBInt(epsilon=9.0, delta=1e-6, series="constant", density=0.3, v=1.3),
+        dpb.DPUCBInt(epsilon=9.0, delta=1e-6, series="x", density=0.5, v=1.5),
+    ):
+        blocks = list(policy.blocks(300_000))
+        last = blocks[100].last
+        added = math.fsum(block.scale**-2 for block in blocks[101:])
+        assert added <= policy.squared_loss_after(last)
+        rest = policy.squared_loss_after(blocks[-1].last)
+        assert added + rest >= 0.5 * policy.squared_loss_after(last)
+
+
+# ---- what is released is the learner's own sum
+
+
+def test_noise_is_added_to_the_sums_of_the_learner() -> None:
+    """A kernel that would release something else after the rehearsal gets nothing to release."""
+
+    class Later(Phases):
+        """Its kernel never resets its sum, from the first block on; the rehearsal is left out."""
+
+    noise = SharedNoise(1, grid_bits=4)
+    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
+    bandit = dpb.Bandit(Later(epsilon=1.0), 2, noise=noise)
+    learner = bandit._learner
+    learner.params = SpoiltParams(learner.params.scale, NEVER_RESETS)
+    step_by_step(bandit, lambda n, arm: 1.0, 200)
+    rows = [row.content for row in bandit.ledger if row.number]
+    assert [row["value"] for row in rows] == [float(row["count"]) for row in rows]
+    assert len(rows) > 5
+    assert not np.any(learner.state.sums)  # nothing secret ever gets into a kernel's state
+
+
+def test_sums_of_all_rewards_so_far_are_exact() -> None:
+    noise = SharedNoise(1, grid_bits=10)
+    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), 2, noise=noise)
+    rewards = np.random.default_rng(1).integers(1025, size=400) / 1024
+    arms = step_by_step(bandit, lambda n, arm: float(rewards[n - 1]), 400)
+    released = 0
+    for row in (row.content for row in bandit.ledger if row.number):
+        mine = [reward for reward, arm in zip(rewards, arms, strict=True) if arm == row["arm"]]
+        assert row["value"] == sum(mine[: row["count"]])
+        released += 1
+    assert released > 20
+    assert not np.any(bandit._learner.state.sums)
+
+
+def test_spent_shows_more_than_was_promised() -> None:
+    """If blocks ever cost more than the guarantee, `spent` would say so."""
+    bandit = dpb.Bandit(Phases(epsilon=0.5), 2)
+    step_by_step(bandit, lambda n, arm: 1.0, 16)
+    terms = bandit._learner.terms
+    bandit._learner.terms = replace(terms, person=replace(terms.person, epsilon=0.1))
+    assert str(bandit.spent()) == "0.5 of 0.1 spent"
