@@ -18,3 +18,13 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--torture", action="store_true", help="hit a live bandit everywhere it can be hit (make torture)")
+
+
+@pytest.fixture
+def torture(request: pytest.FixtureRequest) -> bool:
+    """Whether there is time for all places, and not for a sample of them."""
+    return bool(request.config.getoption("--torture"))

@@ -4,20 +4,17 @@ import dataclasses
 import json
 import math
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dpbandits as dpb
-import working
 from dpbandits.live.journal import Journal
 from dpbandits.mechanisms import recording
 from dpbandits.policies import Policy
@@ -483,61 +480,3 @@ def test_a_full_disk_ends_the_bandit_and_the_journal_goes_on(tmp_path: Path, mon
 def _mark_after(content: bytes) -> bytes:
     lines = content.splitlines()
     return b"%-20d %s\n" % (len(lines) - 1, lines[-1][:16])
-
-
-# ---- kills
-
-KILLS = 50
-
-
-def test_fifty_kills(tmp_path: Path) -> None:
-    """Nothing acknowledged is lost, nothing counted twice, no released value drawn again, and the ledger verifies."""
-    path = tmp_path / "journal"
-    dice = random.Random(1)  # noqa: S311
-    assigned: dict[str, str] = {}
-    closed: dict[str, float] = {}
-    rows: dict[int, str] = {}
-    for kill in range(KILLS):
-        program = [sys.executable, working.__file__, str(path), str(kill)]
-        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            # Mostly at work, sometimes while it is still starting.
-            lines = [process.stdout.readline() for _ in range(dice.choice([0, 1, dice.randrange(200)]))]
-            time.sleep(dice.random() * (0.003 if lines else 0.8))
-            process.send_signal(signal.SIGKILL)
-            lines += process.stdout.readlines()
-        assert process.returncode == -signal.SIGKILL
-        for line in filter(lambda line: line.endswith("\n"), lines):
-            kind, *words = line.split()
-            if kind == "A":
-                assert words[0] not in assigned
-                assigned[words[0]] = words[1]
-            elif kind == "C":
-                assert words[0] not in closed
-                closed[words[0]] = float(words[1])
-            elif kind == "R":
-                assert rows.setdefault(int(words[0]), words[1]) == words[1]
-    records = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
-    bandit = working.opened(str(path))
-    waiting = {a.id: a.arm for a in bandit.open_assignments()}
-    # Nothing acknowledged is lost.
-    assert not closed.keys() & waiting.keys()
-    steps = [record for record in records if "assign" in record]
-    for name, arm in assigned.items():
-        assert bandit.arms[steps[int(name.split("-")[1]) - 1]["assign"]] == arm
-        assert name in waiting or int(name.split("-")[1]) in {record.get("close") for record in records}
-    ledger = {row.number: row.hash for row in bandit.ledger}
-    assert rows.items() <= ledger.items()
-    # Nothing is counted twice, and every reward is the one that was acknowledged.
-    answers = {record["close"]: record["reward"] for record in records if "close" in record}
-    assert len(answers) == sum("close" in record for record in records)
-    for name, reward in closed.items():
-        assert answers[int(name.split("-")[1])] in (round(reward * 4096), None)
-    learner = bandit._learner
-    in_sums = sum(learner.places.landed) + sum(flight.total for flight in learner.places.flights.values())
-    assert in_sums == sum(reward for reward in answers.values() if reward is not None)
-    # No release was drawn again.
-    releases = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)
-    assert set(releases.values()) == {1}
-    assert len(bandit.ledger) > KILLS
-    assert bandit.ledger.verify() == bandit.ledger.head

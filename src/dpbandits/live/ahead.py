@@ -9,7 +9,7 @@ It is kept in memory alone: in no snapshot, journal or copy, and in no forked ch
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from dpbandits import _forks
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
@@ -47,8 +47,8 @@ class NoiseAhead:
         """Forget everything. Nobody has seen it, so drawing again costs nothing."""
         self._kept = {}
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return NoiseAhead, (self._source,)  # a copy has nothing
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("Noise that was drawn ahead cannot be copied or pickled: it would be used twice.")
 
 
 _ALL: weakref.WeakSet[NoiseAhead] = weakref.WeakSet()

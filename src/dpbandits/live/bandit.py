@@ -312,6 +312,8 @@ class Bandit:
         raise TypeError("A bandit cannot be copied or pickled: the copy would draw its noise again. to_json moves it.")
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_learner"):  # in the traceback of a beginning that was refused
+            return "<Bandit: not begun>"
         arms, assigned = len(self.arms), self._learner.assigned
         return f"<Bandit: {self.policy.name}, {arms} arms, {assigned} assignments, {self.guarantee}>"
 

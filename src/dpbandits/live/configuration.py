@@ -41,6 +41,10 @@ class Configuration:
     grid_bits: int
     scale_bits: int | None = SCALE_BITS  # None: begun before scales were rounded
 
+    def __post_init__(self) -> None:
+        if self.scale_bits not in (None, SCALE_BITS):
+            raise InvalidInput(f"Expected scale_bits={shown(self.scale_bits)} to be {SCALE_BITS}, or absent.")
+
     @classmethod
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":
         """Return what `to_dict` wrote down; a policy that is not one of ours must be given, and be the same."""

@@ -49,7 +49,7 @@ class Journal:
             raise JournalError(f"The journal {self.path} cannot be its own mark.")
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
-        self._finalizer = weakref.finalize(self, _close, self._file, self._mark)
+        weakref.finalize(self, _close, self._file, self._mark)
         _OPEN.add(self)
         try:
             self._file.open_if_there()
@@ -143,7 +143,7 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the files, so that another process may open them."""
-        self._finalizer()
+        _close(self._file, self._mark)
 
     def _append(self, record: dict[str, Any], durable_mark: bool) -> None:
         line, self._checksum = _line(self._checksum, record)

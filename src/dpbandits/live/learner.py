@@ -73,6 +73,8 @@ class Learner:
 
     def allows(self, choice: Choice, unit: str | None) -> bool:
         """Tell whether a choice that was made before can be made now, whatever the policy would choose."""
+        if type(choice.arm) is not int or not (unit is None or isinstance(unit, str)):
+            return False
         settled = self.units.settled_arm(unit)
         if settled is not None:
             return choice == (settled, None)
@@ -80,7 +82,7 @@ class Learner:
 
     def can_close(self, number: int, reward: Any) -> bool:
         """Tell whether an assignment is open, and a reward, in the units of the noise source, can be its own."""
-        if number not in self.awaited:
+        if type(number) is not int or number not in self.awaited:
             return False
         if self.awaited[number].block is None:
             return reward is None

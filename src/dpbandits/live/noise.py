@@ -13,6 +13,8 @@ from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release
 from dpbandits.mechanisms.recording import release_row
 from dpbandits.privacy import DiscreteLaplaceEvent, Ledger
 
+_SAME = 2.0**-20  # so much scales differ at most between machines, where they were rounded differently
+
 
 def live_source(noise: object) -> SecureNoise:
     """Return the noise source of live use: SecureNoise, or what is derived from it."""
@@ -67,10 +69,13 @@ class LiveNoise:
         is_due = due is not None and (arm, live_scale(scale, self._scale_bits)) == (due.arm, due.scale)
         if due is None or not is_due or mechanism != LAPLACE:
             raise StepError(f"The policy asked for a release of arm {arm} with scale {scale}, which is not due.")
+        grid = 2**self._source.grid_bits
         if due.stored is None or due.stored.steps is None:
             event = self._source.event(due.scale)
+        elif abs(due.stored.steps / grid / due.scale - 1) <= _SAME:
+            event = DiscreteLaplaceEvent(due.stored.steps, grid)
         else:
-            event = DiscreteLaplaceEvent(due.stored.steps, 2**self._source.grid_bits)
+            raise StepError(f"A release of arm {arm} was stored with another scale than its block has.")
         row = release_row(event, arm, due.context)
         if due.stored is None:
             value = float(release(self._source, due.total + self.ahead.take(arm, due.scale), CARRIED, LAPLACE, arm))

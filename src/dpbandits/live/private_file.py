@@ -6,6 +6,7 @@ used. A lock keeps a second process out. A file that was deleted or moved while 
 written to it would ever be found again.
 """
 
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ class PrivateFile:
         self.path = path
         self._what = what
         self._place = os.path.abspath(path)  # whatever the working directory will be
-        self._file: int | None = None
+        self._handle: io.FileIO | None = None  # closed by C code, which no interrupt stops halfway
         self._identity: tuple[int, int] | None = None
         self._is_made = False
         self._process = _forks.this_process()
@@ -54,7 +55,7 @@ class PrivateFile:
 
     def make(self) -> None:
         """Make the file if it was not there."""
-        if self._file is not None:
+        if self._handle is not None:
             self.keep_private()
             return
         try:
@@ -70,17 +71,15 @@ class PrivateFile:
 
     def close(self) -> None:
         """Let go of the file."""
-        file, self._file = self._file, None
-        if file is None:
-            return
-        if self._process == _forks.this_process():
-            fcntl.flock(file, fcntl.LOCK_UN)  # at once, though a forked child may still have the file open
-        os.close(file)
+        if self._handle is not None and not self._handle.closed:
+            if self._process == _forks.this_process():
+                fcntl.flock(self._handle, fcntl.LOCK_UN)  # at once, though a forked child may have the file open too
+            self._handle.close()
 
     def _open(self, flags: int) -> None:
-        self._file = os.open(self._place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE)
+        self._handle = io.FileIO(os.open(self._place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE), "r+")
         self._is_made = bool(flags & os.O_CREAT)
-        found = os.fstat(self._file)
+        found = os.fstat(self._handle.fileno())
         self._identity = (found.st_dev, found.st_ino)
         if not stat.S_ISREG(found.st_mode):
             raise self._unopened("it is no regular file")
@@ -91,7 +90,7 @@ class PrivateFile:
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise self._unopened("others can write it; if what it holds can be trusted, run chmod 600 on it")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise JournalError(
                 f"The {self._what} {self.path} is in use: two bandits on one journal would draw its noise twice."
@@ -105,20 +104,15 @@ class PrivateFile:
 
     # ---- what is in it
 
-    @property
-    def is_there(self) -> bool:
-        """Whether it is open."""
-        return self._file is not None
-
     def size(self) -> int:
-        """Return how many bytes it has."""
-        return os.fstat(self._opened).st_size if self._file is not None else 0
+        """Return how many bytes it has; none if it is not there."""
+        return 0 if self._handle is None else os.fstat(self._opened).st_size
 
     def lines(self) -> Iterator[bytes]:
         """Yield its lines one by one, each with its end."""
-        if self._file is not None:
-            os.lseek(self._file, 0, os.SEEK_SET)
-            with open(self._file, "rb", closefd=False) as file:
+        if self._handle is not None:
+            os.lseek(self._opened, 0, os.SEEK_SET)
+            with open(self._opened, "rb", closefd=False) as file:
                 yield from file
 
     def is_in_place(self) -> bool:
@@ -154,7 +148,9 @@ class PrivateFile:
 
     def overwrite(self, content: bytes, *, durable: bool) -> None:
         """Write over the beginning of the file, and force it to disk if it must last."""
-        os.pwrite(self._opened, content, 0)
+        written = 0
+        while written < len(content):
+            written += os.pwrite(self._opened, content[written:], written)
         if durable:
             os.fsync(self._opened)
 
@@ -168,9 +164,9 @@ class PrivateFile:
 
     @property
     def _opened(self) -> int:
-        if self._file is None:
+        if self._handle is None or self._handle.closed:
             raise JournalError(f"The {self._what} {self.path} is not open.")
-        return self._file
+        return self._handle.fileno()
 
 
 def _short(path: Path) -> str:

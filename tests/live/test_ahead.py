@@ -1,0 +1,190 @@
+"""Noise that is drawn ahead: in time, in memory alone, in no copy and no child. And what else a fork must not keep."""
+
+import copy
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits import _forks
+from dpbandits.live.ahead import MOST, NoiseAhead
+from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
+from explore_then_commit import ExploreThenCommit
+from phases import Phases
+from serving import SERVABLE, WAYS, SharedNoise, shown, step_by_step
+from threads import in_threads
+
+POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
+
+
+class Watched(SharedNoise):
+    """Notes when it draws, and when something is published."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.happened: list[str] = []
+
+    def draw(self, scale: float, mechanism: int) -> int:
+        self.happened.append("draw")
+        return super().draw(scale, mechanism)
+
+    def publish(self, noisy: int) -> float:
+        self.happened.append("release")
+        return super().publish(noisy)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+def test_a_release_finds_its_noise_drawn(policy: Any, way: str) -> None:
+    """The noise of every release was drawn in an earlier step, however answers come."""
+    noise = Watched(1)
+    bandit = dpb.Bandit(policy, 3, noise=noise, accept_delta=True)
+    learner = bandit._learner
+    drawn_in_step: list[int] = []
+    close = learner.close
+
+    def closing(number: int, reward: Any, stored: Any = None) -> Any:
+        arm = learner.awaited[number].arm
+        ahead = before.pop(arm, learner.noise.ahead.count(arm))
+        released = close(number, reward, stored)
+        drawn_in_step.extend([max(0, len(released) - ahead)] if released else [])
+        return released
+
+    before: dict[int, int] = {}
+    draw_ahead = learner.draw_ahead
+
+    def drawing(arm: int) -> None:
+        before[arm] = learner.noise.ahead.count(arm)  # what earlier steps have drawn
+        draw_ahead(arm)
+
+    learner.close, learner.draw_ahead = closing, drawing  # type: ignore[method-assign]
+    WAYS[way](bandit, lambda n, arm: 1.0, 300)
+    assert len(drawn_in_step) >= 3
+    assert sum(drawn_in_step) == 0
+
+
+def test_many_are_drawn_at_a_time_and_few_are_wasted() -> None:
+    noise = Watched(1)
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=50.0, delta=0.0, horizon=2000), 2, noise=noise)
+    step_by_step(bandit, lambda n, arm: float(arm), 2000)
+    releases = len(bandit.ledger) - 1
+    draws = noise.happened.count("draw")
+    assert releases > 100
+    assert releases <= draws <= releases + 2 * MOST
+    batches = [len(run) for run in "".join("d" if what == "draw" else " " for what in noise.happened).split()]
+    assert max(batches) >= MOST
+
+
+def test_what_was_drawn_ahead_is_in_no_snapshot_and_no_copy() -> None:
+    bandit = dpb.Bandit(POLICY, 2, noise=SharedNoise(1))
+    bandit._learner.noise._source.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
+    bandit.close(bandit.assign(), 1.0)
+    ahead = bandit._learner.noise.ahead
+    assert ahead.count(0) == 1
+    assert "271828182" not in repr(ahead)
+    assert "271828182" not in str(bandit._learner.snapshot())
+    text = bandit.to_json()
+    assert "271828182" not in text
+    assert ahead.count(0) == 0  # the text goes on alone
+    kept = NoiseAhead(SecureNoise())
+    kept.draw(3, [1.0, 2.0])
+    assert kept.count(3) == 2
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="it would be used twice"):
+            make(kept)
+
+
+def in_child(action: Callable[[], str]) -> str:
+    """Return what an action says in a forked child."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            said = action()
+        except Exception as problem:  # noqa: BLE001
+            said = f"{type(problem).__name__}: {problem}"
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writer)
+    with open(reader, "rb") as file:
+        return file.read().decode()
+
+
+def test_what_was_drawn_ahead_is_in_no_child() -> None:
+    bandit = dpb.Bandit(POLICY, 2)
+    bandit.close(bandit.assign(), 1.0)
+    ahead = bandit._learner.noise.ahead
+    assert ahead.count(0) == 1
+    assert in_child(lambda: str(ahead.count(0))) == "0"
+    assert ahead.count(0) == 1
+
+
+@pytest.mark.parametrize("pid", ["another pid", "the same pid"])
+def test_a_child_knows_that_it_is_one(pid: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a new pid namespace a child may have the pid of its parent."""
+    bandit, counter = dpb.Bandit(POLICY, 2), Hybrid(1.0)
+    counter.insert(1.0)
+    if pid == "the same pid":
+        here = os.getpid()
+        monkeypatch.setattr(os, "getpid", lambda: here)
+    for use in (bandit.assign, bandit.estimates, bandit.detach):
+        assert "StepError: This bandit belongs to the process that made it" in in_child(lambda: str(use()))  # noqa: B023
+    assert "StepError: This counter belongs to the process that made it" in in_child(lambda: str(counter.insert(1.0)))
+    bandit.assign()
+    counter.insert(1.0)
+
+
+def test_a_fork_that_runs_no_hooks_has_another_pid(monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit = dpb.Bandit(POLICY, 2)
+    here = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: here + 1)
+    with pytest.raises(dpb.StepError, match="belongs to the process that made it"):
+        bandit.assign()
+
+
+def test_grandchildren_are_counted() -> None:
+    here = _forks.this_process()
+    assert in_child(lambda: str(_forks.this_process()[0])) == str(here[0] + 1)
+    assert in_child(lambda: in_child(lambda: str(_forks.this_process()[0]))) == str(here[0] + 2)
+    assert _forks.this_process() == here
+
+
+# ---- one noise source, several threads
+
+
+def test_a_noise_source_that_is_shared_by_threads_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may clear the cache after a mechanism was put there."""
+    monkeypatch.setattr("dpbandits.mechanisms.secure._KEPT", 1)
+    noise = SecureNoise()
+
+    class Clearing(dict[Any, Any]):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(key, value)
+            self.clear()
+
+    noise._mechanisms = Clearing()
+    for scale in (1.0, 2.0, 3.0):
+        assert isinstance(noise.draw(scale, LAPLACE), int)
+
+
+def test_bandits_of_several_threads_share_a_noise_source() -> None:
+    noise = SecureNoise()
+    made: list[dpb.Bandit] = []
+    lock = threading.Lock()
+
+    def work() -> None:
+        bandit = dpb.Bandit(Phases(epsilon=1.0), 2, noise=noise)
+        step_by_step(bandit, lambda n, arm: 0.5, 100)
+        with lock:
+            made.append(bandit)
+
+    in_threads(work)
+    assert len(made) == 4
+    for bandit in made:
+        assert len(bandit.ledger) > 4
+        assert bandit.ledger.verify() == bandit.ledger.head

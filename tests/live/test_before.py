@@ -1,0 +1,257 @@
+"""Files of the versions before: they open, go on, and what was shown keeps its bytes."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.live.archive import closing_record
+from dpbandits.live.blocks import live_scale
+from dpbandits.live.journal import Journal
+from dpbandits.live.noise import Drawn
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.mechanisms.state import to_plain
+from dpbandits.policies import Policy
+from explore_then_commit import ExploreThenCommit
+from phases import Phases
+from serving import SharedNoise
+
+BEFORE = Path(__file__).with_name("before")
+CASES: dict[str, tuple[Policy, dict[str, Any]]] = {
+    "dp-ucb-int": (dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=400), {}),
+    "dp-ucb-int-for-ever": (
+        dpb.DPUCBInt(epsilon=9.0, delta=1e-6, accounting="corollary", series="constant", v=1.3),
+        {"accept_delta": True, "contributions": 2},
+    ),
+    "dp-ucb-int-delta": (
+        dpb.DPUCBInt(epsilon=3.0, delta=1e-6, bonus="frozen", series="x", horizon=400),
+        {"accept_delta": True},
+    ),
+    "dp-imed": (
+        dpb.DPIMED(epsilon=1.5, index="noise-aware", first_phase=6),
+        {"reward_bounds": (1, 5), "default_reward": 3},
+    ),
+    "ada-p-ucb": (dpb.AdaPUCB(epsilon=0.7), {}),
+    "explore-then-commit": (ExploreThenCommit(epsilon=1.0, plays=5), {}),
+    "phases": (Phases(epsilon=0.7), {"grid_bits": 20}),
+}
+every_case = pytest.mark.parametrize("case", CASES)
+
+
+def noiseless(grid_bits: int) -> SharedNoise:
+    noise = SharedNoise(1, grid_bits)
+    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
+    return noise
+
+
+def from_journal(case: str, folder: Path, noise: SecureNoise | None = None) -> dpb.Bandit:
+    policy, options = CASES[case]
+    path = folder / f"{case}.journal"
+    if not path.exists():
+        for name in (path.name, path.name + ".mark"):
+            shutil.copy(BEFORE / name, folder / name)
+    options = {"grid_bits": 12, **options}
+    noise = noise or SecureNoise(options["grid_bits"])
+    options.pop("grid_bits")
+    return dpb.Bandit(policy, ["A", "B"], journal=path, noise=noise, **options)
+
+
+def from_text(case: str, noise: SecureNoise) -> dpb.Bandit:
+    policy, _ = CASES[case]
+    text = (BEFORE / f"{case}.json").read_text(encoding="ascii")
+    return dpb.Bandit.from_json(text, policy=policy, noise=noise)
+
+
+def grid_bits_of(case: str) -> int:
+    return int(CASES[case][1].get("grid_bits", 12))
+
+
+def go_on(bandit: dpb.Bandit) -> None:
+    """Answer everything that is open, and more people."""
+    high = bandit._configuration.rewards.bounds[1]
+    for a in bandit.open_assignments():
+        bandit.close(a, high)
+    for person in range(1000, 1100):
+        bandit.close(bandit.assign(unit=person), high)
+
+
+def test_every_file_is_used() -> None:
+    names = {f"{case}{ending}" for case in CASES for ending in (".journal", ".journal.mark", ".json", ".ledger")}
+    assert {path.name for path in BEFORE.iterdir()} == names
+
+
+@every_case
+def test_a_journal_of_the_version_before_goes_on(case: str, tmp_path: Path) -> None:
+    content = (BEFORE / f"{case}.journal").read_bytes()
+    shown = (BEFORE / f"{case}.ledger").read_text(encoding="ascii")
+    bandit = from_journal(case, tmp_path)
+    assert bandit.ledger.to_jsonl() == shown
+    assert bandit.ledger[0].content["format"] == 1
+    go_on(bandit)
+    ledger = bandit.ledger
+    assert ledger.to_jsonl().startswith(shown)
+    if case != "explore-then-commit":
+        assert len(ledger) > shown.count("\n") + 1
+    assert dpb.check_ledger(ledger.to_jsonl(), head=ledger.head, policy=type(bandit.policy)).holds
+    bandit.detach()
+    assert (tmp_path / f"{case}.journal").read_bytes().startswith(content)
+    again = from_journal(case, tmp_path)
+    assert again.ledger.to_jsonl() == ledger.to_jsonl()
+
+
+@every_case
+def test_a_text_of_the_version_before_goes_on(case: str) -> None:
+    shown = json.loads((BEFORE / f"{case}.json").read_text(encoding="ascii"))["learner"]["ledger"]
+    bandit = from_text(case, SecureNoise(grid_bits_of(case)))
+    assert bandit.ledger.to_jsonl() == shown
+    go_on(bandit)
+    ledger = bandit.ledger
+    assert ledger.to_jsonl().startswith(shown)
+    assert dpb.check_ledger(ledger.to_jsonl(), head=ledger.head, policy=type(bandit.policy)).holds
+    again = dpb.Bandit.from_json(bandit.to_json(), policy=bandit.policy, noise=SecureNoise(grid_bits_of(case)))
+    assert again.ledger.to_jsonl() == ledger.to_jsonl()
+
+
+@every_case
+def test_a_ledger_of_the_version_before_holds(case: str) -> None:
+    text = (BEFORE / f"{case}.ledger").read_text(encoding="ascii")
+    found = dpb.check_ledger(text, head=dpb.Ledger.from_jsonl(text).head, policy=type(CASES[case][0]))
+    assert found.holds
+    assert found.promised is not None
+
+
+@every_case
+def test_sums_of_a_journal_go_on_where_they_were(case: str, tmp_path: Path) -> None:
+    """Without noise a release is the exact sum."""
+    bits = grid_bits_of(case)
+    bandit = from_journal(case, tmp_path, noiseless(bits))
+    rows = len(bandit.ledger)
+    go_on(bandit)
+    records = [
+        json.loads(line.split(b" ", 1)[1]) for line in (tmp_path / f"{case}.journal").read_bytes().splitlines()[1:]
+    ]
+    arms = [record["assign"] for record in records if "assign" in record]
+    blocks = [record["block"] for record in records if "assign" in record]
+    rewards = {record["close"]: record["reward"] for record in records if "close" in record}
+    for row in (row.content for row in list(bandit.ledger)[rows:]):
+        is_mine = [arm == row["arm"] and block is not None for arm, block in zip(arms, blocks, strict=True)]
+        numbers = [number for number, mine in enumerate(is_mine, start=1) if mine]
+        first = 0 if bandit._learner.schedule.is_cumulative else numbers.index(row["first"])
+        assert row["value"] * 2**bits == sum(rewards[number] for number in numbers[first : first + row["count"]])
+
+
+@every_case
+def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
+    """The version before kept them in the state of the policy. There is nothing secret any more."""
+    old = json.loads((BEFORE / f"{case}.json").read_text(encoding="ascii"))["learner"]
+    bandit = from_text(case, noiseless(grid_bits_of(case)))
+    learner = bandit._learner
+    expected = old["state"]["sums"] if learner.schedule.is_cumulative else [0, 0]
+    assert learner.places.landed == expected
+    state = json.dumps(to_plain(learner.state))
+    assert not any(str(total) in state for total in expected if total)
+    flights = {(arm, block): total for arm, block, *_, total in old["places"]["flights"]}
+    rows = len(bandit.ledger)
+    go_on(bandit)
+    first: dict[int, float] = {}
+    for row in (row.content for row in list(bandit.ledger)[rows:]):
+        first.setdefault(row["arm"], row["value"] * 2 ** grid_bits_of(case))
+    for arm, value in first.items():
+        # Whatever was in flight, and all answers that came later were 1.
+        in_flight = flights.get((arm, old["places"]["released"][arm]), 0)
+        answered_later = value - expected[arm] - in_flight
+        assert answered_later >= 0
+        assert answered_later % 2 ** grid_bits_of(case) == 0
+
+
+# ---- scales, from now on
+
+
+def test_scales_are_rounded_up_and_stored(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=400), 2, journal=path)
+    go_on(bandit)
+    assert (bandit.ledger[0].content["format"], bandit.ledger[0].content["scale_bits"]) == (2, 24)
+    stored = [
+        scale
+        for line in path.read_bytes().splitlines()
+        for scale in json.loads(line.split(b" ", 1)[1]).get("scales", [])
+    ]
+    assert stored == [row.content["scale"] for row in bandit.ledger if row.number]
+    assert len(stored) > 3
+    assert all(math.frexp(scale)[0] * 2**24 % 1 == 0 for scale in stored)
+    for scale in (1.0, 1 / 3, 2**0.55, 0.7, 1e-9, 1e12):
+        rounded = live_scale(scale, 24)
+        assert scale <= rounded <= scale * (1 + 2**-23)
+        assert live_scale(rounded, 24) == rounded
+    assert live_scale(0.7, None) == 0.7
+
+
+@pytest.mark.parametrize("ulps", [-1, 1])
+def test_another_machine_that_rounds_powers_differently_opens_a_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ulps: int
+) -> None:
+    """One unit in the last place of every scale, as another library of mathematical functions may have it."""
+    path = tmp_path / "journal"
+    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400)
+    bandit = dpb.Bandit(policy, 2, journal=path)
+    go_on(bandit)
+    ledger = bandit.ledger.to_jsonl()
+    bandit.detach()
+
+    def elsewhere(scale: float, scale_bits: int | None) -> float:
+        return live_scale(math.nextafter(scale, ulps * math.inf), scale_bits)
+
+    monkeypatch.setattr("dpbandits.live.blocks.live_scale", elsewhere)
+    monkeypatch.setattr("dpbandits.live.noise.live_scale", elsewhere)
+    monkeypatch.setattr("dpbandits.live.rehearsal.live_scale", elsewhere)
+    again = dpb.Bandit(policy, 2, journal=path)
+    assert again.ledger.to_jsonl() == ledger
+    go_on(again)
+    assert dpb.check_ledger(again.ledger.to_jsonl(), head=again.ledger.head).holds
+
+
+def test_what_is_stored_is_what_is_opened(tmp_path: Path) -> None:
+    """The noise source is not asked again for the scale that it used: another version may step it up further."""
+
+    class Stepped(SecureNoise):
+        def _laplace(self, scale: float) -> Any:
+            return super()._laplace(math.nextafter(scale, math.inf))
+
+    path = tmp_path / "journal"
+    policy = dpb.DPIMED(epsilon=1.0)
+    bandit = dpb.Bandit(policy, 2, journal=path)
+    go_on(bandit)
+    ledger = bandit.ledger.to_jsonl()
+    bandit.detach()
+    again = dpb.Bandit(policy, 2, journal=path, noise=Stepped())
+    assert again.ledger.to_jsonl() == ledger
+
+
+def test_a_scale_that_is_not_the_schedules_is_not_followed(tmp_path: Path) -> None:
+    """A stored scale may differ in its last digits, not more."""
+    path = tmp_path / "journal"
+    policy = ExploreThenCommit(epsilon=1.0, plays=2)
+    bandit = dpb.Bandit(policy, 2, journal=path)
+    waiting = [bandit.assign() for _ in range(4)]
+    bandit.close(waiting[0], 1.0)
+    bandit.detach()
+    journal = Journal(path)
+    assert len(list(journal.records())) == 6
+    journal.go_on()
+    probe = dpb.Bandit(policy, 2)
+    for _ in range(4):
+        probe.assign()
+    learner = probe._learner
+    learner.close(1, 4096)
+    with pytest.raises(dpb.StepError, match="was stored with another scale"):
+        learner.close(3, 4096, [Drawn(2.0, 3000.0)])
+    record = closing_record(3, 4096, [Drawn(2.0, 3000.0)], learner)
+    journal.append(record)
+    journal.close()
+    with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):
+        dpb.Bandit(policy, 2, journal=path)

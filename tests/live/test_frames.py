@@ -1,0 +1,360 @@
+"""Whatever fails, what is raised holds neither a reward, nor a sum, nor a value that was drawn: frame by frame."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits._frames import bare, clean
+from dpbandits.adapters.river import RiverPolicy
+from dpbandits.live.journal import Journal
+from dpbandits.live.noise import Due
+from dpbandits.mechanisms import Hybrid, SecureNoise
+from explore_then_commit import ExploreThenCommit
+from frames import found_in_frames, library_frames
+from serving import SharedNoise
+
+GRID_BITS = 24
+REWARD = 0.7182818
+ENCODED = round(REWARD * 2**GRID_BITS)
+POLICY = ExploreThenCommit(epsilon=1.0, plays=2)
+SECRETS = [str(REWARD), *(str(k * ENCODED) for k in (1, 2))]
+
+
+def fresh(**options: Any) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, ["A", "B"], noise=SharedNoise(1, GRID_BITS), **options)
+
+
+def one_answer_left(**options: Any) -> tuple[dpb.Bandit, Any]:
+    """Return a bandit and the assignment that makes it release."""
+    bandit = fresh(**options)
+    waiting = [bandit.assign() for _ in range(4)]
+    bandit.close(waiting[0], REWARD)
+    return bandit, waiting[2]
+
+
+def failure(action: Callable[..., Any], *arguments: Any, **named: Any) -> BaseException:
+    """Return what is raised."""
+    with pytest.raises(BaseException) as raised:  # noqa: PT011
+        action(*arguments, **named)
+    return raised.value
+
+
+class Angry(Exception):
+    """An error that says what it should not."""
+
+
+@pytest.mark.parametrize("kind", [Angry, ValueError, OSError, MemoryError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("source", "encode"),
+        ("source", "publish"),
+        ("source", "event"),
+        ("places", "answer"),
+        ("places", "land"),
+        ("places", "is_complete"),
+        ("noise", "asked"),
+        ("noise", "taken"),
+        ("ledger", "append"),
+        ("statistics", "add"),
+        ("journal", "append"),
+    ],
+    ids=" ".join,
+)
+def test_a_failure_anywhere_in_a_step(place: tuple[str, str], kind: type[BaseException], tmp_path: Path) -> None:
+    """Something in the middle breaks, and says everything it was given."""
+    bandit, last = one_answer_left(journal=tmp_path / "journal")
+    owner = {
+        "statistics": bandit._learner.statistics[0],
+        "journal": bandit._journal,
+        "ledger": bandit._learner.noise.ledger,
+    }.get(place[0]) or getattr(bandit._learner, place[0])
+
+    def broken(*arguments: Any, **named: Any) -> Any:
+        raise kind(f"{arguments} {named} {ENCODED}") if issubclass(kind, Exception) else kind
+
+    setattr(owner, place[1], broken)
+    problem = failure(bandit.close, last, REWARD)
+    assert found_in_frames(problem, *SECRETS) == []
+    assert [frame.f_code.co_name for frame in library_frames(problem)] == ["called"]
+    assert (problem.__context__, problem.__cause__) == (None, None)
+    if issubclass(kind, Exception):
+        assert isinstance(problem, dpb.StepError)
+        assert str(problem).startswith(f"A step ended with {kind.__name__}.")
+    else:
+        assert type(problem) is kind
+    if place != ("source", "encode"):  # which comes before the step
+        with pytest.raises(dpb.StepError, match="failed halfway"):
+            bandit.assign()
+    bandit.detach()
+    again = fresh(journal=tmp_path / "journal")
+    assert len(again.ledger) == 1
+    assert last in again.open_assignments()
+
+
+@pytest.mark.parametrize("reward", [7.0 + REWARD, f"{REWARD}", [REWARD], complex(REWARD)])
+def test_a_refused_reward_is_in_the_message_alone(reward: Any) -> None:
+    """The message names it, to the caller who passed it. Nothing else does."""
+    bandit, last = one_answer_left()
+    selected = bandit.select()
+    for action, argument in ((bandit.close, last), (bandit.update, selected)):
+        problem = failure(action, argument, reward)
+        assert isinstance(problem, dpb.InvalidInput)
+        assert "reward=" in str(problem)
+        found = found_in_frames(problem, str(REWARD)[2:])
+        assert all(place.startswith(("InvalidInput", "clean.<locals>.called: failure")) for place in found)
+        assert (problem.__context__, problem.__cause__) == (None, None)
+    bandit.close(last, 0.5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda bandit, last: bandit.close("nobody", REWARD),
+        lambda bandit, last: bandit.close(None, REWARD),
+        lambda bandit, last: bandit.update("Z", REWARD),
+        lambda bandit, last: bandit.update("A", REWARD),
+        lambda bandit, last: bandit.close(last, REWARD, 1),
+        lambda bandit, last: bandit.close(last, rewrad=REWARD),
+    ],
+)
+def test_arguments_are_let_go(wrong: Callable[[dpb.Bandit, Any], Any]) -> None:
+    bandit, last = one_answer_left()
+    problem = failure(wrong, bandit, last)
+    assert isinstance(problem, dpb.InvalidInput | TypeError)
+    assert found_in_frames(problem, *SECRETS) == []
+    if isinstance(problem, TypeError):
+        assert str(problem).startswith("Bandit.close() ")
+
+
+def test_a_used_or_forked_bandit_lets_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit, last = one_answer_left()
+    text = bandit.to_json()
+    assert found_in_frames(failure(bandit.close, last, REWARD), *SECRETS) == []
+    again = dpb.Bandit.from_json(text, policy=POLICY, noise=SecureNoise(GRID_BITS))
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    assert found_in_frames(failure(again.close, last, REWARD), *SECRETS) == []
+
+
+def test_a_text_that_cannot_be_resumed_shows_nothing() -> None:
+    bandit, _ = one_answer_left()
+    text = bandit.to_json()
+    assert str(ENCODED) in text
+    damaged = text.replace('"assigned": 4', '"assigned": 5')
+    for wrong, named in ((damaged, {}), (text, {"noise": SecureNoise(3)}), (text, {"policy": dpb.UCB()}), (text, {})):
+        problem = failure(dpb.Bandit.from_json, wrong, **named)
+        assert isinstance(problem, dpb.InvalidInput)
+        assert found_in_frames(problem, *SECRETS) == []
+
+
+def test_a_text_that_cannot_be_written_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit, _ = one_answer_left()
+
+    def full(*arguments: Any, **named: Any) -> Any:
+        raise MemoryError(str(arguments))
+
+    monkeypatch.setattr("json.dumps", full)
+    problem = failure(bandit.to_json)
+    assert isinstance(problem, dpb.StepError)
+    assert found_in_frames(problem, *SECRETS) == []
+
+
+# ---- replay
+
+
+def journal_with(tmp_path: Path, record: dict[str, Any]) -> Path:
+    path = tmp_path / "journal"
+    bandit, _ = one_answer_left(journal=path)
+    bandit.detach()
+    journal = Journal(path)
+    assert len(list(journal.records())) == 6
+    journal.go_on()
+    journal.append(record)
+    journal.close()
+    return path
+
+
+FORGED: list[dict[str, Any]] = [
+    {"close": 3, "reward": ENCODED},
+    {"close": 3, "reward": ENCODED, "released": [1.5], "scales": [2.0**24], "head": "x"},
+    {"close": 3, "reward": ENCODED, "released": ["1.5"], "scales": [2.0**24], "head": "x"},
+    {"close": 3, "reward": ENCODED, "released": [], "scales": [], "head": "x"},
+    {"close": 3, "reward": ENCODED, "released": [1.5, 2.5], "scales": [2.0**24], "head": "x"},
+    {"close": 3, "reward": ENCODED, "released": 5},
+    {"close": 3, "reward": ENCODED, "released": [None]},
+    {"close": 3, "reward": ENCODED, "released": [[]]},
+    {"close": 3, "reward": ENCODED, "released": {"a": 1}},
+    {"close": 3, "reward": ENCODED, "scales": 7},
+    {"close": 3, "reward": -ENCODED},
+    {"close": 3, "reward": 2**GRID_BITS + 1},
+    {"close": 4, "reward": float(ENCODED)},
+    {"close": 4, "reward": str(ENCODED)},
+    {"close": 4, "reward": True},
+    {"close": 4, "reward": None},
+    {"close": 4, "reward": 10**40},
+    {"close": 4, "reward": ENCODED, "more": 1},
+    {"close": [4], "reward": ENCODED},
+    {"close": {}, "reward": ENCODED},
+    {"close": "4", "reward": ENCODED},
+    {"close": 4.0, "reward": ENCODED},
+    {"close": 1, "reward": ENCODED},
+    {"close": 4},
+    {"reward": ENCODED},
+    {"assign": -1, "block": 0},
+    {"assign": 0.0, "block": None},
+    {"assign": True, "block": None},
+    {"assign": "A", "block": None},
+    {"assign": 10**30, "block": None},
+    {"assign": None, "block": None},
+    {"assign": [0], "block": None},
+    {"assign": 0, "block": 0},
+    {"assign": 0},
+    {"assign": 0, "block": None, "unit": 7},
+    {"assign": 0, "block": None, "unit": [1]},
+    {"assign": 0, "block": None, "selection": "yes"},
+    {"assign": 0, "block": None, "more": 1},
+    {"assign": 0, "block": None, "close": 4},
+    {},
+]
+
+
+@pytest.mark.parametrize("record", FORGED, ids=str)
+def test_a_forged_record_is_refused_in_one_sentence(tmp_path: Path, record: dict[str, Any]) -> None:
+    """Its checksum is right. Nothing of it, or of the records before, is shown."""
+    path = journal_with(tmp_path, record)
+    before = path.read_bytes()
+    problem = failure(fresh, journal=path)
+    assert isinstance(problem, dpb.JournalError)
+    assert "cannot be followed from record 6 on" in str(problem)
+    assert found_in_frames(problem, *SECRETS) == []
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["[]", "7", "null", '"x"', "{", "[" * 100_000, "9" * 5000, '{"a": NaN}'])
+def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
+    from dpbandits.live.journal import _chained
+
+    path = journal_with(tmp_path, {"assign": 0, "block": None})
+    last = path.read_bytes().splitlines()[-1][:16].decode()
+    checksum = _chained(last, text.encode())
+    with path.open("ab") as file:
+        file.write(f"{checksum} {text}\n".encode())
+    path.with_name("journal.mark").write_text(f"{7:<20} {checksum}\n")
+    problem = failure(fresh, journal=path)
+    assert isinstance(problem, dpb.JournalError)
+    assert "record 7" in str(problem)
+    assert "\n" not in str(problem)
+    assert found_in_frames(problem, *SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda first: first.pop("learner"),
+        lambda first: first.pop("configuration"),
+        lambda first: first.update(configuration=7),
+        lambda first: first.update(configuration=None),
+        lambda first: first.update(learner=[]),
+        lambda first: first["configuration"].update(format=99),
+        lambda first: first["configuration"].update(scale_bits="many"),
+        lambda first: first["configuration"].update(scale_bits=-5),
+        lambda first: first["configuration"].update(more=1),
+        lambda first: first["configuration"]["policy"].update(plays=3),
+        lambda first: first["learner"].update(ledger=""),
+        lambda first: first["learner"].update(ledger="{}"),
+        lambda first: first["learner"].update(ledger=7),
+        lambda first: first["learner"].update(state={"sums": "x"}),
+        lambda first: first["learner"].update(places=None),
+        lambda first: first["learner"]["places"].update(landed=7),
+        lambda first: first["learner"].update(awaited=[[1]]),
+        lambda first: first["learner"].update(units=[]),
+        lambda first: first["learner"].pop("tag"),
+    ],
+)
+def test_a_forged_first_record_is_refused_in_one_sentence(
+    tmp_path: Path, change: Callable[[dict[str, Any]], Any]
+) -> None:
+    path = tmp_path / "journal"
+    fresh(journal=path).detach()
+    first = json.loads(path.read_bytes().splitlines()[0].split(b" ", 1)[1])
+    change(first)
+    path.unlink()
+    path.with_name("journal.mark").unlink()
+    journal = Journal(path)
+    assert list(journal.records()) == []
+    journal.begin(first)
+    journal.close()
+    before = path.read_bytes()
+    problem = failure(fresh, journal=path)
+    assert isinstance(problem, dpb.JournalError)
+    assert "\n" not in str(problem)
+    assert path.read_bytes() == before
+
+
+# ---- everything else
+
+
+def test_counters_and_adapters_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Hybrid(1.0, noise=SecureNoise(GRID_BITS))
+    counter.insert(REWARD)
+
+    def broken(*arguments: Any) -> Any:
+        raise Angry(str(arguments))
+
+    monkeypatch.setattr(SecureNoise, "publish", broken)
+    problem = failure(counter.insert, REWARD)
+    assert isinstance(problem, dpb.StepError)
+    assert found_in_frames(problem, *SECRETS) == []
+    river = RiverPolicy(POLICY)
+    arm = river.pull(["A", "B"])
+    monkeypatch.setattr(SecureNoise, "encode", broken)
+    problem = failure(river.update, arm, REWARD)
+    assert isinstance(problem, dpb.StepError)
+    assert found_in_frames(problem, *SECRETS) == []
+
+
+def test_nothing_that_holds_a_secret_shows_it() -> None:
+    bandit, last = one_answer_left()
+    learner = bandit._learner
+    learner.draw_ahead(0)
+    noise = str(learner.noise.ahead._kept[0][0][1])
+    due = Due(0, 1.0, ENCODED, {}, None)
+    for thing in (bandit, learner, learner.places, learner.places.flights, learner.noise, learner.noise.ahead, due):
+        assert not any(secret in repr(thing) for secret in (*SECRETS, noise))
+    assert not any(secret in repr(learner.state) for secret in SECRETS)
+    assert str(ENCODED) not in repr(vars(learner.places.flights[0, 0])["first"])
+    bandit.close(last, REWARD)
+    assert not any(secret in repr(learner.state) for secret in SECRETS)
+
+
+def test_clean_is_for_functions_of_any_kind() -> None:
+    @clean
+    def divide(a: float, b: float) -> float:
+        return a / b
+
+    assert divide(1, b=2) == 0.5
+    assert divide.__name__ == "divide"
+    problem = failure(divide, REWARD, 0)
+    assert isinstance(problem, dpb.StepError)
+    assert found_in_frames(problem, *SECRETS) == []
+    assert isinstance(failure(divide, REWARD), TypeError)
+    with pytest.raises(dpb.StepError, match="TypeError"):  # not of the call, but in the function
+        divide("a", REWARD)  # type: ignore[arg-type]
+
+
+def test_the_callers_own_exception_stays_with_the_caller() -> None:
+    """Who calls in an `except` block keeps its context, as everywhere."""
+    bandit, _ = one_answer_left()
+    try:
+        raise LookupError("mine")
+    except LookupError:
+        problem = failure(bandit.close, "nobody", REWARD)
+    assert isinstance(problem.__context__, LookupError)
+    assert found_in_frames(problem, *SECRETS) == []
+    assert sys.exc_info() == (None, None, None)
+    assert bare(KeyboardInterrupt()).args == ()

@@ -1,0 +1,377 @@
+"""Kills, full disks and interrupts: nothing is lost, doubled, drawn again or shown.
+
+Here a sample of the places where a step can be hit; `make torture` takes them all, and many more kills.
+"""
+
+import dis
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+import working
+from frames import found_in_frames, library_frames
+from serving import SharedNoise
+
+GRID_BITS = 24
+REWARD = 0.7182818
+ENCODED = str(round(REWARD * 2**GRID_BITS))
+POLICY = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60)
+Step = Callable[[dpb.Bandit], Any]
+
+
+def opened(path: Path) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, ["A", "B"], journal=path, noise=SharedNoise(1, GRID_BITS))
+
+
+def mark_of(path: Path) -> Path:
+    return path.with_name(path.name + ".mark")
+
+
+def known(bandit: dpb.Bandit) -> str:
+    return json.dumps(bandit._learner.snapshot(), sort_keys=True)
+
+
+def oldest(bandit: dpb.Bandit) -> Any:
+    return bandit.open_assignments()[0]
+
+
+class Scene:
+    """A journal before a step, the state before and after it, and what the step draws and shows."""
+
+    def __init__(self, folder: Path, step: Step, closed: int) -> None:
+        path = folder / "scene"
+        bandit = opened(path)
+        for _ in range(8):
+            bandit.assign()
+        for _ in range(closed):
+            bandit.close(oldest(bandit), REWARD)
+        self.step = step
+        self.before = known(bandit)
+        rows = len(bandit.ledger)
+        bandit.detach()
+        self.files = path.read_bytes(), mark_of(path).read_bytes()
+        bandit = opened(path)
+        bandit._learner.draw_ahead(0)  # a noise that is drawn in the step would be there to be seen
+        bandit._learner.draw_ahead(1)
+        noises = [str(noise) for kept in bandit._learner.noise.ahead._kept.values() for _, noise in kept]
+        step(bandit)
+        self.after = known(bandit)
+        values = [row.content["value"] for row in list(bandit.ledger)[rows:]]
+        self.is_release = bool(values)
+        self.written = path.stat().st_size - len(self.files[0])
+        self.secrets = [ENCODED, *noises, *(str(value) for value in values)]
+        self.secrets += [str(round(value * 2**GRID_BITS)) for value in values]
+        bandit.detach()
+
+    def begin(self, path: Path) -> dpb.Bandit:
+        """Return a bandit before the step."""
+        for file, content in zip((path, mark_of(path)), self.files, strict=True):
+            file.write_bytes(content)
+            file.chmod(0o600)
+        bandit = opened(path)
+        assert known(bandit) == self.before
+        return bandit
+
+    def check(self, path: Path, bandit: dpb.Bandit, problem: BaseException | None) -> None:
+        """Check what is left after the step was hit: in the exception, in memory, on disk."""
+        if problem is not None:
+            assert found_in_frames(problem, *self.secrets) == []
+        seen = ""
+        try:
+            seen = known(bandit) if bandit.ledger else ""
+        except dpb.StepError:  # it refuses
+            pass
+        else:
+            assert seen in (self.before, self.after)
+        try:
+            bandit.detach()
+        except dpb.StepError:  # interrupted as it left the lock, where Python takes no interrupts
+            assert bandit._journal is not None
+            bandit._journal.close()
+        again = opened(path)
+        state = known(again)
+        assert state in (self.before, self.after)
+        if problem is None:
+            assert state == self.after  # acknowledged
+        if seen:
+            assert state == seen
+        for a in again.open_assignments():
+            again.close(a, 0.5)
+        assert again.ledger.verify() == again.ledger.head
+        again.detach()
+
+
+@pytest.fixture
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody pulls a plug here, so nothing has to be on the disk itself."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+STEPS: dict[str, tuple[Step, int]] = {
+    "assign": (lambda bandit: bandit.assign(unit="somebody"), 3),
+    "select": (lambda bandit: bandit.select(), 3),
+    "close": (lambda bandit: bandit.close(oldest(bandit), REWARD), 1),
+    "release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 2),
+    "second release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 6),
+}
+
+
+@pytest.fixture(params=STEPS)
+def scene(request: pytest.FixtureRequest, tmp_path: Path, quick_disk: None) -> Scene:
+    made = Scene(tmp_path, *STEPS[request.param])
+    assert made.is_release is ("release" in request.param)
+    return made
+
+
+# ---- interrupts
+
+
+# Where Python moves exceptions about. It takes no interrupts there, and one that is forced upon it leaves it confused.
+MACHINERY = {"PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE", "COPY", "WITH_EXCEPT_START"}
+
+
+class Interrupts:
+    """Counts the opcodes of the library that are executed, and raises KeyboardInterrupt at one of them."""
+
+    def __init__(self, at: int, is_on: bool = True) -> None:
+        self.left = at + 1
+        self.is_on = is_on
+        self.is_hit = False
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
+        if "dpbandits" not in frame.f_code.co_filename or "tests" in frame.f_code.co_filename:
+            return None
+        frame.f_trace_opcodes = True
+        opcode = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+        if event == "opcode" and self.is_on and not self.is_hit and opcode not in MACHINERY:
+            self.left -= 1
+            if self.left == 0:
+                self.is_hit = True
+                raise KeyboardInterrupt
+        return self
+
+
+def attempted(action: Callable[[], Any], interrupts: Interrupts) -> BaseException | None:
+    """Do it with interrupts; return what was raised."""
+    before = sys.gettrace()
+    sys.settrace(interrupts)
+    try:
+        action()
+    except BaseException as problem:  # noqa: BLE001
+        return problem
+    finally:
+        sys.settrace(before)
+    return None
+
+
+def test_an_interrupt_at_any_opcode(scene: Scene, tmp_path: Path, torture: bool) -> None:
+    at, hits, with_argument = 0, 0, set()
+    while True:
+        path = tmp_path / "journal"
+        bandit = scene.begin(path)
+        interrupts = Interrupts(at)
+        problem = attempted(lambda: scene.step(bandit), interrupts)  # noqa: B023
+        if not interrupts.is_hit:
+            break
+        assert problem is None or isinstance(problem, KeyboardInterrupt)
+        if problem is not None:
+            with_argument |= set(found_in_frames(problem, str(REWARD)))
+        scene.check(path, bandit, problem)
+        at += 1 if torture else 13
+        hits += 1
+    assert hits > (200 if torture else 15)
+    # The reward as it was passed is in the frame that it was passed to until that has begun its work.
+    assert with_argument <= {"clean.<locals>.called: arguments"}
+
+
+@contextmanager
+def failing(bandit: dpb.Bandit, place: str, first: Interrupts) -> Iterator[None]:
+    """Let something in the middle of a step be interrupted, and turn on what comes after."""
+    learner = bandit._learner
+    owner: Any
+    owner, name = {
+        "before the step": (learner, "choice" if place == "assign" else "draw_ahead"),
+        "the state": (learner.places, "take"),
+        "the sum": (learner.places, "answer"),
+        "the journal": (os, "write"),
+        "the mark": (os, "pwrite"),
+    }[place]
+    real = getattr(owner, name)
+
+    def interrupted(*arguments: Any) -> Any:
+        real(*arguments)
+        first.is_on = True
+        raise KeyboardInterrupt
+
+    setattr(owner, name, interrupted)
+    try:
+        yield
+    finally:
+        setattr(owner, name, real)
+
+
+@pytest.mark.parametrize("place", ["before the step", "the state", "the sum", "the journal", "the mark"])
+def test_a_second_interrupt_at_any_opcode_after_a_first(
+    scene: Scene, tmp_path: Path, place: str, torture: bool
+) -> None:
+    """The first one comes in the middle of the work, the second one while that is being handled."""
+    at, hits = 0, 0
+    while True:
+        path = tmp_path / "journal"
+        bandit = scene.begin(path)
+        interrupts = Interrupts(at, is_on=False)
+        with failing(bandit, place, interrupts):
+            problem = attempted(lambda: scene.step(bandit), interrupts)  # noqa: B023
+        assert problem is None or isinstance(problem, KeyboardInterrupt)
+        if interrupts.is_on and problem is not None:
+            hits += interrupts.is_hit
+            assert set(found_in_frames(problem, str(REWARD))) <= {"clean.<locals>.called: arguments"}
+        scene.check(path, bandit, problem)
+        if not interrupts.is_hit:
+            break
+        at += 1 if torture else 5
+    is_reached = interrupts.is_on
+    assert hits > (20 if torture else 4) or not is_reached
+
+
+# ---- full disks
+
+
+class FullDisk:
+    """A disk with room for so many bytes more. The few bytes of a mark are in one block: all of them fit, or none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+        self.room = room
+        for name in ("write", "pwrite"):
+            monkeypatch.setattr(os, name, self._limited(getattr(os, name)))
+
+    def _limited(self, call: Callable[..., int]) -> Callable[..., int]:
+        def limited(file: int, content: bytes, *rest: int) -> int:
+            fits = content[: self.room]
+            if not fits or (rest and fits != content):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            self.room -= len(fits)
+            return call(file, fits, *rest)
+
+        return limited
+
+
+def test_a_full_disk_at_any_byte(scene: Scene, tmp_path: Path, torture: bool) -> None:
+    mark = len(scene.files[1])
+    for room in range(0, scene.written + mark, 1 if torture else 11):
+        path = tmp_path / "journal"
+        bandit = scene.begin(path)
+        with pytest.MonkeyPatch.context() as patched:
+            FullDisk(patched, room)
+            with pytest.raises(dpb.JournalError, match="cannot be written: No space left on device") as failed:
+                scene.step(bandit)
+        assert found_in_frames(failed.value, str(REWARD)) == []
+        assert [frame.f_code.co_name for frame in library_frames(failed.value)] == ["called"]
+        with pytest.raises(dpb.StepError, match="failed halfway"):
+            bandit.assign()
+        scene.check(path, bandit, failed.value)
+
+
+def test_a_full_disk_when_a_journal_begins(tmp_path: Path, torture: bool, quick_disk: None) -> None:
+    """A journal that could not be begun is not there."""
+    path = tmp_path / "journal"
+    opened(path).detach()
+    written = path.stat().st_size
+    path.unlink()
+    mark_of(path).unlink()
+    for room in range(0, written, 1 if torture else 37):
+        with pytest.MonkeyPatch.context() as patched:
+            FullDisk(patched, room)
+            with pytest.raises(dpb.JournalError, match="cannot be written: No space left on device"):
+                opened(path)
+        assert list(tmp_path.iterdir()) == []
+    opened(path).assign()
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "pwrite"])
+def test_a_disk_that_fails(scene: Scene, tmp_path: Path, call: str) -> None:
+    """Whether what was written is there, nobody knows: the bandit ends, and the journal tells."""
+
+    def broken(*arguments: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / "journal"
+    bandit = scene.begin(path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, call, broken)
+        with pytest.raises(dpb.JournalError, match="cannot be written: Input/output error") as failed:
+            scene.step(bandit)
+    assert found_in_frames(failed.value, str(REWARD)) == []
+    scene.check(path, bandit, failed.value)
+
+
+# ---- kills
+
+
+def test_kills(tmp_path: Path, torture: bool) -> None:
+    """Nothing acknowledged is lost, nothing counted twice, no released value drawn again, and the ledger verifies."""
+    kills = 200 if torture else 8
+    path = tmp_path / "journal"
+    dice = random.Random(1)  # noqa: S311
+    assigned: dict[str, str] = {}
+    closed: dict[str, float] = {}
+    rows: dict[int, str] = {}
+    for kill in range(kills):
+        program = [sys.executable, working.__file__, str(path), str(kill)]
+        with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            # Mostly at work, sometimes while it is still starting.
+            lines = [process.stdout.readline() for _ in range(dice.choice([0, 1, dice.randrange(200)]))]
+            time.sleep(dice.random() * (0.003 if lines else 0.8))
+            process.send_signal(signal.SIGKILL)
+            lines += process.stdout.readlines()
+        assert process.returncode == -signal.SIGKILL
+        for line in filter(lambda line: line.endswith("\n"), lines):
+            kind, *words = line.split()
+            if kind == "A":
+                assert words[0] not in assigned
+                assigned[words[0]] = words[1]
+            elif kind == "C":
+                assert words[0] not in closed
+                closed[words[0]] = float(words[1])
+            elif kind == "R":
+                assert rows.setdefault(int(words[0]), words[1]) == words[1]
+    records = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+    bandit = working.opened(str(path))
+    waiting = {a.id: a.arm for a in bandit.open_assignments()}
+    # Nothing acknowledged is lost.
+    assert not closed.keys() & waiting.keys()
+    steps = [record for record in records if "assign" in record]
+    answered = {record.get("close") for record in records}
+    for name, arm in assigned.items():
+        assert bandit.arms[steps[int(name.split("-")[1]) - 1]["assign"]] == arm
+        assert name in waiting or int(name.split("-")[1]) in answered
+    ledger = {row.number: row.hash for row in bandit.ledger}
+    assert rows.items() <= ledger.items()
+    # Nothing is counted twice, and every reward is the one that was acknowledged.
+    answers = {record["close"]: record["reward"] for record in records if "close" in record}
+    assert len(answers) == sum("close" in record for record in records)
+    for name, reward in closed.items():
+        assert answers[int(name.split("-")[1])] in (round(reward * 4096), None)
+    places = bandit._learner.places
+    in_sums = sum(places.landed) + sum(flight.total for flight in places.flights.values())
+    assert in_sums == sum(reward for reward in answers.values() if reward is not None)
+    # No release was drawn again.
+    releases = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)
+    assert set(releases.values()) == {1}
+    assert len(bandit.ledger) > kills
+    assert bandit.ledger.verify() == bandit.ledger.head
