@@ -1,5 +1,6 @@
 # make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
+# make torture     a live bandit killed, interrupted and without room on its disk, everywhere (minutes); make test has a sample
 # make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
 # make clean       remove the environment and every cache
 
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: reproduce test lint types imports tests bench format clean
+.PHONY: reproduce test lint types imports tests torture bench format clean
 
 test: lint types imports tests
 
@@ -36,6 +37,9 @@ imports: $(READY)
 
 tests: $(READY)
 	$(BIN)/pytest -n 2 --dist loadscope
+
+torture: $(READY)
+	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -3,16 +3,25 @@
 Run with `make bench`.
 """
 
+import itertools
 import math
 import random
 import statistics
 import tempfile
 import time
 from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 import dpbandits as dpb
 from dpbandits.live import Assignment
+from dpbandits.live.ahead import MOST, NoiseAhead
 from dpbandits.live.blocks import Places
 from interval_coverage import simultaneous
 from report import seconds, table, write_section
@@ -20,6 +29,10 @@ from report import seconds, table, write_section
 EXPERIMENTS = 2000
 PEOPLE = 20_000
 LATE_PEOPLE, LATE, LATE_RUNS = 10_000, 300, 19
+TIMED = 100_000  # releases
+LATER = 2 * MOST  # those of two arms in turn, for which noise may have been drawn
+
+Array = NDArray[np.float64]
 
 
 def micro(value: float) -> str:
@@ -63,6 +76,73 @@ def journal_times(folder: Path) -> list[list[str]]:
     dpb.Bandit(policy, 10, journal=folder / "journal")
     resumed = time.perf_counter() - start
     return [["a step, on disk", micro(written / steps)], ["a step when resuming", micro(resumed / steps)]]
+
+
+# ---- what the time of a release tells
+
+
+@dataclass(frozen=True, kw_only=True)
+class EveryPlay(dpb.AdaPUCB):
+    """Every reward is released by itself, so that there are many releases to be timed."""
+
+    name = "every-play"
+
+    def phase_ends(self) -> Iterator[int]:
+        return itertools.count(1)
+
+
+class DrawnWhenNeeded(NoiseAhead):
+    """The rule that is not used: noise is drawn in the step that releases it."""
+
+    def count(self, arm: int) -> int:
+        return len(self._kept.get(arm, ())) or 10**9 * (not self._is_taking)
+
+    def take(self, arm: int, scale: float) -> Any:
+        self._is_taking = True
+        try:
+            return super().take(arm, scale)
+        finally:
+            self._is_taking = False
+
+    _is_taking = False
+
+
+def timed_releases(rule: type[NoiseAhead]) -> tuple[Array, Array]:
+    """Return how long every closing took, and how large the noise of its release was, in its own scale."""
+    bandit = dpb.Bandit(EveryPlay(epsilon=1.0), 2, horizon=TIMED + 2)
+    bandit._learner.noise.ahead = rule(bandit._learner.source)
+    times = np.empty(TIMED)
+    for number in range(TIMED):
+        a = bandit.assign()
+        start = time.perf_counter_ns()
+        bandit.close(a, 0.0)
+        times[number] = time.perf_counter_ns() - start
+    values = [row.content["value"] for row in list(bandit._learner.ledger)[1:]]
+    return times, np.abs(values)
+
+
+def timing_row(name: str, rule: type[NoiseAhead]) -> list[str]:
+    """Return what the time of a closing says about the noise of its own release, and of the next ones."""
+    times, sizes = timed_releases(rule)
+    own = rank_correlation(times, sizes)
+    draws = times > np.median(times) + 5 * np.median(np.abs(times - np.median(times)))
+    later = max(
+        abs(rank_correlation(times[:-lag][draws[:-lag]], sizes[lag:][draws[:-lag]])) for lag in range(1, LATER + 1)
+    )
+    fastest = sizes[times <= np.quantile(times, 0.05)]
+    return [
+        name,
+        f"{own:+.3f}",
+        f"{np.mean(fastest > 1):.1%}",
+        f"{np.mean(sizes > 1):.1%}",
+        f"{later:.3f} ({draws.sum():,})",
+        micro(float(np.median(times)) / 1e9),
+        micro(float(np.mean(times)) / 1e9),
+    ]
+
+
+def rank_correlation(a: Array, b: Array) -> float:
+    return float(np.corrcoef(rankdata(a), rankdata(b))[0, 1])
 
 
 class OneBlockAhead(Places):
@@ -126,6 +206,7 @@ def main() -> None:
     times = [step_times(arms) for arms in (2, 10)]
     with tempfile.TemporaryDirectory() as folder:
         journal = journal_times(Path(folder))
+    timing = [timing_row("in the step that releases it", DrawnWhenNeeded), timing_row("ahead, as it is", NoiseAhead)]
     text = f"""
 DP-UCB-Int, (1, 10⁻⁶), {PEOPLE:,} people one after the other, microseconds.
 
@@ -133,6 +214,12 @@ DP-UCB-Int, (1, 10⁻⁶), {PEOPLE:,} people one after the other, microseconds.
 With a journal, 10 arms, microseconds (most of a step on disk is the disk's own time):
 
 {table(["", "time"], journal)}
+What the time of a closing tells about noise, {TIMED:,} closings that release one reward each: the rank correlation of
+the time with the size of the noise; how often the noise of the fastest 5% is larger than its scale, and how often that
+of all is; and, of those closings that take long because noise is drawn in them, the largest rank correlation of the
+time with any of the next {LATER} noises (by chance about 3/√n, if there are n of them).
+
+{table(["drawn", "own noise", "fastest 5%", "all", "later noises (n)", "median µs", "mean µs"], timing)}
 Answers that come {LATE} people later, arms 0.9 and 0.6, {LATE_PEOPLE:,} people, {LATE_RUNS} runs: quartiles of regret,
 and the share of answers that enter. While an arm's release waits, the leader fills its next blocks. If it filled only
 one of them, most answers would be lost, and more so with the finer blocks of a larger budget.

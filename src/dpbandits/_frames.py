@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
     """Make a function whose failures leave no trace of its arguments and its work.
 
-    After a failure, `after_failure` of the object whose method it is is called, if there is one.
+    After a failure, `_after_failure` of the object whose method it is is called, if there is one.
     """
 
     @wraps(function)
@@ -39,7 +39,7 @@ def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
         owner = arguments[0] if arguments else None
         arguments, named = (), {}  # type: ignore[assignment]
         try:
-            _after_failure(owner)
+            _tell(owner)
             raise failure
         finally:
             del failure, owner  # a frame that holds its own exception stays until the collector comes
@@ -62,7 +62,7 @@ def _is_of_the_call(problem: Exception) -> bool:
     return isinstance(problem, TypeError) and (problem.__traceback__ is None or problem.__traceback__.tb_next is None)
 
 
-def _after_failure(owner: Any) -> None:
-    action = None if isinstance(owner, type) else getattr(owner, "after_failure", None)
+def _tell(owner: Any) -> None:
+    action = None if isinstance(owner, type) else getattr(owner, "_after_failure", None)
     if action is not None:
         action()

@@ -213,6 +213,7 @@ FORGED: list[dict[str, Any]] = [
     {"assign": None, "block": None},
     {"assign": [0], "block": None},
     {"assign": 0, "block": 0},
+    {"assign": 0, "block": False},
     {"assign": 0},
     {"assign": 0, "block": None, "unit": 7},
     {"assign": 0, "block": None, "unit": [1]},

@@ -55,30 +55,28 @@ def take_again(learner: Learner, record: dict[str, Any]) -> bool:
     """Take the step of a record, and tell whether it came out as it was recorded."""
     if "assign" in record:
         unit, choice = record.get("unit"), Choice(record["assign"], record["block"])
-        is_selection = record.get("selection", False)
-        if not _same_json(assignment_record(choice, unit, is_selection), record) or not learner.allows(choice, unit):
+        is_selection = record.get("selection") is True
+        if assignment_record(choice, unit, is_selection) != record or not learner.allows(choice, unit):
             return False
         learner.hand_out(choice, unit, is_selection)
         return True
     number, reward = record["close"], record["reward"]
-    stored = _stored(record)
     if not learner.can_close(number, reward):
         return False
-    released = learner.close(number, reward, stored)
-    again = closing_record(number, reward, released, learner)
+    again = closing_record(number, reward, learner.close(number, reward, _stored(record)), learner)
     if "scales" not in record:  # written before they were stored
         again.pop("scales", None)
-    return _same_json(again, record)
+    return again == record
 
 
 def _stored(record: dict[str, Any]) -> list[Drawn]:
-    values = record.get("released", [])
-    return [Drawn(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)]
-
-
-def _same_json(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    """Tell whether two records are the same: 1, 1.0 and true are three."""
-    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
+    if "released" not in record:
+        return []
+    values = record["released"]
+    drawn = [Drawn(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)]
+    if not all(type(value) is float and type(steps) in (float, type(None)) for value, steps in drawn):
+        raise InvalidInput("Expected released values and their scales as numbers.")
+    return drawn
 
 
 # ---- journals

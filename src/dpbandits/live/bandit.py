@@ -303,7 +303,7 @@ class Bandit:
             if self._journal is not None:
                 self._journal.close()
 
-    def after_failure(self) -> None:
+    def _after_failure(self) -> None:
         """Let go of the journal if a step did not come to its end, so that it can be opened anew."""
         if self._is_midway and self._journal is not None:
             self._journal.close()

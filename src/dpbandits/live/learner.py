@@ -73,7 +73,7 @@ class Learner:
 
     def allows(self, choice: Choice, unit: str | None) -> bool:
         """Tell whether a choice that was made before can be made now, whatever the policy would choose."""
-        if type(choice.arm) is not int or not (unit is None or isinstance(unit, str)):
+        if type(choice.arm) is not int or type(choice.block) is bool or not (unit is None or isinstance(unit, str)):
             return False
         settled = self.units.settled_arm(unit)
         if settled is not None:
