@@ -377,7 +377,7 @@ def test_a_schedule_is_made_as_far_as_the_rows_go(monkeypatch: pytest.MonkeyPatc
 
 def test_pure_schedules_that_are_too_long_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten million losses can be written into row 0 as easily as ten."""
-    monkeypatch.setattr("dpbandits.live.checking.cost._MOST_ADDED_UP", 5)
+    monkeypatch.setattr("dpbandits.live.checking.whole_cost._MOST_ADDED_UP", 5)
     found = checked(INTERVAL)
     assert found.verdict == "cannot be told"
     assert found.reasons == ("The schedule of row 0 has more than 5 releases of an arm, too many to add up.",)

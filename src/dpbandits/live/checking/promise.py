@@ -11,8 +11,8 @@ from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
-from dpbandits.live.checking.cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
+from dpbandits.live.checking.whole_cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.configuration import (
     FORMATS,
     SCALE_BITS,
