@@ -98,6 +98,13 @@ def test_what_was_drawn_ahead_is_in_no_snapshot_and_no_copy() -> None:
             make(kept)
 
 
+def test_noise_of_another_scale_is_not_used() -> None:
+    ahead = NoiseAhead(SecureNoise())
+    ahead.draw(0, [1.0])
+    with pytest.raises(dpb.StepError, match=r"was drawn with scale 1\.0, and its release takes 2\.0"):
+        ahead.take(0, 2.0)
+
+
 def in_child(action: Callable[[], str]) -> str:
     """Return what an action says in a forked child."""
     reader, writer = os.pipe()

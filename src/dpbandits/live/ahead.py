@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from dpbandits import _forks
+from dpbandits.errors import StepError
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
 
 MOST = 16  # noises of one arm that are drawn at a time
@@ -39,8 +40,9 @@ class NoiseAhead:
         """Return the noise of the arm's next release and forget it; if there is none, it is drawn now."""
         if not self.count(arm):
             self.draw(arm, [scale])
-        kept_scale, noise = self._kept[arm].popleft()
-        assert kept_scale == scale
+        found, noise = self._kept[arm].popleft()
+        if found != scale:
+            raise StepError(f"The noise of arm {arm} was drawn with scale {found}, and its release takes {scale}.")
         return noise
 
     def drop(self) -> None:
