@@ -29,37 +29,37 @@ def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
 
     @wraps(function)
     def called(*arguments: Args.args, **named: Args.kwargs) -> Result:
+        # The handlers call nothing: there may be no room on the stack, and a call can be interrupted anywhere.
+        is_of_the_call = False
         try:
             try:
                 return function(*arguments, **named)
             except BaseException as problem:  # noqa: BLE001
-                failure = bare(problem)
+                is_of_the_call = problem.__traceback__.tb_next is None  # type: ignore[union-attr]
+                problem.__traceback__ = problem.__context__ = problem.__cause__ = None
+                failure = problem
         except BaseException as problem:  # noqa: BLE001  (an interrupt, while another one was handled)
-            failure = bare(problem)
+            problem.__traceback__ = problem.__context__ = problem.__cause__ = None
+            failure = problem
         owner = arguments[0] if arguments else None
         arguments, named = (), {}  # type: ignore[assignment]
         try:
             _tell(owner)
-            raise failure
+            raise _told(failure, is_of_the_call)
         finally:
             del failure, owner  # a frame that holds its own exception stays until the collector comes
 
     return called
 
 
-def bare(problem: BaseException) -> BaseException:
-    """Return a failure without the frames that it came through and what came before it."""
-    if isinstance(problem, Exception) and not isinstance(problem, DPBanditsError) and not _is_of_the_call(problem):
-        return StepError(
-            f"A step ended with {type(problem).__name__}. What it said is not repeated, since it could tell a reward."
-        )
-    problem.__traceback__ = problem.__context__ = problem.__cause__ = None
-    return problem
-
-
-def _is_of_the_call(problem: Exception) -> bool:
-    """Tell whether the arguments did not fit the function, which then never ran: that is worth reading."""
-    return isinstance(problem, TypeError) and (problem.__traceback__ is None or problem.__traceback__.tb_next is None)
+def _told(failure: BaseException, is_of_the_call: bool) -> BaseException:
+    """Return a failure that may be read. Arguments that do not fit the function are: it never ran."""
+    may_be_read = not isinstance(failure, Exception) or isinstance(failure, DPBanditsError)
+    if may_be_read or (is_of_the_call and isinstance(failure, TypeError)):
+        return failure
+    return StepError(
+        f"A step ended with {type(failure).__name__}. What it said is not repeated, since it could tell a reward."
+    )
 
 
 def _tell(owner: Any) -> None:

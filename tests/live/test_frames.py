@@ -1,5 +1,6 @@
 """Whatever fails, what is raised holds neither a reward, nor a sum, nor a value that was drawn: frame by frame."""
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits._frames import bare, clean
+from dpbandits._frames import clean
 from dpbandits.adapters.river import RiverPolicy
 from dpbandits.live.journal import Journal
 from dpbandits.live.noise import Due
@@ -275,6 +276,18 @@ def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> 
         lambda first: first["learner"].update(awaited=[[1]]),
         lambda first: first["learner"].update(units=[]),
         lambda first: first["learner"].pop("tag"),
+        lambda first: first["learner"]["places"].update(released=[5, 5]),
+        lambda first: first["learner"]["places"].update(entered=-1000),
+        lambda first: first["learner"].update(assigned=7),
+        lambda first: first["learner"].update(awaited=[[1, 0, 0]]),
+        lambda first: forge(first, lambda row: row["live_policy"].update(epsilon=50)),
+        lambda first: forge(first, lambda row: row["reward_guarantee"].update(epsilon=50)),
+        lambda first: forge(
+            first, lambda row: [row["live_policy"].update(epsilon=50), row["reward_guarantee"].update(epsilon=50)]
+        ),
+        lambda first: forge(first, lambda row: row.update(arms=["C", "D"])),
+        lambda first: forge(first, lambda row: row["policy"].update(epsilon=7.0)),
+        lambda first: forge(first, lambda row: row.update(more=1)),
     ],
 )
 def test_a_forged_first_record_is_refused_in_one_sentence(
@@ -295,6 +308,37 @@ def test_a_forged_first_record_is_refused_in_one_sentence(
     assert isinstance(problem, dpb.JournalError)
     assert "\n" not in str(problem)
     assert path.read_bytes() == before
+
+
+def forge(first: dict[str, Any], change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change row 0 of the ledger in a first record, with a hash that fits."""
+    row = dpb.Ledger.from_jsonl(first["learner"]["ledger"])[0].content
+    change(row)
+    ledger = dpb.Ledger()
+    ledger.append(row)
+    first["learner"]["ledger"] = ledger.to_jsonl()
+
+
+def test_a_promise_of_more_than_was_asked_for_is_refused(tmp_path: Path) -> None:
+    """Row 0 is consistent, and not what this program asks for."""
+    path = tmp_path / "journal"
+    policy = dpb.DPIMED(epsilon=1.0)
+    dpb.Bandit(policy, 2, journal=path).detach()
+    first = json.loads(path.read_bytes().splitlines()[0].split(b" ", 1)[1])
+
+    def everything(row: dict[str, Any]) -> None:
+        for column in ("live_policy", "reward_guarantee", "guarantee"):
+            row[column]["epsilon"] = 50.0
+
+    forge(first, everything)
+    path.unlink()
+    path.with_name("journal.mark").unlink()
+    journal = Journal(path)
+    assert list(journal.records()) == []
+    journal.begin(first)
+    journal.close()
+    with pytest.raises(dpb.JournalError, match=r"Expected \(50.0, 0\), as it was promised .* to be within Budget"):
+        dpb.Bandit(policy, 2, journal=path)
 
 
 # ---- everything else
@@ -333,6 +377,38 @@ def test_nothing_that_holds_a_secret_shows_it() -> None:
     assert not any(secret in repr(learner.state) for secret in SECRETS)
 
 
+@pytest.mark.parametrize("limit", [150, 151, 152, 153, 300])
+def test_a_full_stack_shows_nothing(limit: int) -> None:
+    """Wherever in a step Python runs out of frames."""
+    bandit, last = one_answer_left()
+    depth = len(inspect.stack())
+
+    def deep(levels: int) -> None:
+        if levels:
+            deep(levels - 1)
+        else:
+            bandit.close(last, reward=REWARD)
+
+    before = sys.getrecursionlimit()
+    kinds = set()
+    for levels in range(20, limit):
+        sys.setrecursionlimit(depth + limit)
+        try:
+            deep(levels)
+        except (RecursionError, dpb.StepError) as problem:
+            sys.setrecursionlimit(before)
+            found = found_in_frames(problem, *SECRETS)
+            kinds.add(type(problem).__name__)
+            assert found == []
+        except dpb.InvalidInput:  # it was closed before
+            pass
+        finally:
+            sys.setrecursionlimit(before)
+        if bandit._is_midway or last not in bandit.open_assignments():
+            bandit, last = one_answer_left()
+    assert kinds == {"RecursionError", "StepError"}
+
+
 def test_clean_is_for_functions_of_any_kind() -> None:
     @clean
     def divide(a: float, b: float) -> float:
@@ -358,4 +434,3 @@ def test_the_callers_own_exception_stays_with_the_caller() -> None:
     assert isinstance(problem.__context__, LookupError)
     assert found_in_frames(problem, *SECRETS) == []
     assert sys.exc_info() == (None, None, None)
-    assert bare(KeyboardInterrupt()).args == ()

@@ -1,6 +1,7 @@
 """A policy is not believed: its blocks are composed and its kernels rehearsed before anybody is assigned anything."""
 
 import math
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -58,6 +59,46 @@ class EndlessPure(dpb.DPUCBInt):
 
     def squared_loss_after(self, last: int) -> float:
         return math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class LessThanNothing(dpb.DPUCBInt):
+    """Proves that later releases give back what earlier ones cost."""
+
+    name = "less than nothing"
+
+    def squared_loss_after(self, last: int) -> float:
+        return -5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForAWhile(ExploreThenCommit):
+    """Promises something up to ten people, whatever it is asked for."""
+
+    def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+        return replace(super().guarantee(horizon), horizon=10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnotherClass(ExploreThenCommit):
+    def live(self, contributions: int, grid_bits: int) -> Any:
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JustANumber(ExploreThenCommit):
+    def guarantee(self, horizon: float = math.inf) -> Any:
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(ExploreThenCommit):
+    """Has these blocks."""
+
+    made: list[Any]
+
+    def blocks(self, horizon: int) -> Any:
+        return iter(self.made)
 
 
 # ---- policies whose kernels release something else than their blocks say
@@ -134,17 +175,30 @@ class Failing(ExploreThenCommit):
         (Repeating(epsilon=1.0, delta=0.0, horizon=10_000), "as it promises, not .* by basic composition"),
         (Repeating(epsilon=1.0, delta=1e-6), "to promise a delta above 0: its releases go on"),
         (EndlessPure(epsilon=1.0, delta=1e-6), "`squared_loss_after` gives no bound. Declare a horizon, or give one."),
+        (LessThanNothing(epsilon=1.0, delta=1e-6), r"Expected squared_loss_after=-5.0 in \[0, inf\]"),
+        (ForAWhile(epsilon=1.0, plays=5), "to hold up to n = inf, as it was asked for, not up to n = 10"),
+        (AnotherClass(epsilon=1.0, plays=5), "Expected `live` of policy=explore-then-commit to return one of its own"),
+        (JustANumber(epsilon=1.0, plays=5), "to have a proved guarantee"),
+        (Blocks(epsilon=1.0, plays=5, made=[(1, 4.5, 1.0)]), "to be two whole numbers and a scale, not "),
+        (Blocks(epsilon=1.0, plays=5, made=[5]), "to be two whole numbers and a scale, not 5"),
+        (Blocks(epsilon=1.0, plays=5, made=[(1, 5, 1e-300)]), r"to cost at most \(1.0, 0\)|to be in|in \["),
         (Spoilt(epsilon=1.0, spoilt=NEVER_RESETS), "a release of the sum of 1 block, not a release of the sum of 2"),
         (Spoilt(epsilon=1.0, spoilt=TWICE), "to make one release, not 2, at the end of block 0 of arm 0"),
         (Spoilt(epsilon=1.0, spoilt=DOUBLED), "sum of 1 block, not a release of blocks with weights"),
-        (Spoilt(epsilon=1.0, spoilt=READS), "to leave rewards alone: a secret was read without noise"),
+        (
+            Spoilt(epsilon=1.0, spoilt=READS),
+            r"to leave rewards alone \(line \d+ of test_promises.py\): a secret was read without",
+        ),
         (Spoilt(epsilon=1.0, spoilt=OTHER_NOISE), "with other noise of scale 1.0"),
         (Spoilt(epsilon=1.0, spoilt=LATE), "to make one release, not 0"),
         (Spoilt(epsilon=1.0, spoilt=CONSTANT), "sum of 1 block, not one with a constant added"),
-        (Spoilt(epsilon=1.0, spoilt=NO_ARM), r"Expected `select` of policy=phases to be in \[0, 1\], not 2"),
+        (Spoilt(epsilon=1.0, spoilt=NO_ARM), r"Expected `select` of policy=phases to return an arm in \[0, 1\], not 2"),
         (Spoilt(epsilon=1.0, spoilt=OTHER_ARM), "a release of arm 1 .*, not one of arm 0"),
         (OtherScale(epsilon=1.0, plays=5), "with Laplace noise of scale 2.0, not one of arm 0 .* of scale 1.0"),
-        (Failing(epsilon=1.0, plays=5), "to run over its first blocks, not to end with TypeError"),
+        (
+            Failing(epsilon=1.0, plays=5),
+            "to play its first blocks, not to end with TypeError: builtins.Params belongs to no policy",
+        ),
     ],
     ids=lambda value: shown(value) if isinstance(value, Policy) else "",
 )
@@ -152,6 +206,102 @@ def test_a_dishonest_policy_is_refused_before_it_begins(policy: Policy, message:
     with pytest.raises(dpb.InvalidInput, match=message) as refused:
         dpb.Bandit(policy, 2, accept_delta=True)
     assert "\n" not in str(refused.value)
+
+
+def test_a_refusal_can_be_logged_with_its_variables() -> None:
+    """The numbers of the rehearsal cannot be shown, so no frame that has one is kept."""
+    for policy in (Failing(epsilon=1.0, plays=5), Spoilt(epsilon=1.0, spoilt=READS), Misspelt(epsilon=1.0, plays=5)):
+        with pytest.raises(dpb.InvalidInput) as refused:
+            dpb.Bandit(policy, 2)
+        lines = traceback.TracebackException.from_exception(refused.value, capture_locals=True).format()
+        assert "Expected policy=" in "".join(lines)
+    assert "AttributeError (line " in str(refused.value)
+
+
+class MisspeltParams(NamedTuple):
+    plays: int
+    scale: float
+
+
+@update.register(MisspeltParams)
+@kernel
+def _misspelt(params: Any, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    state.sums[arm] += reward
+    release(noise, state.sums[arm], params.sclae, LAPLACE, arm)
+
+
+class Misspelt(ExploreThenCommit):
+    def configure(self, arms: int, horizon: int) -> Any:
+        setup = super().configure(arms, horizon)
+        return setup._replace(params=MisspeltParams(*setup.params))
+
+
+def test_numbers_of_numpy_and_plain_tuples_are_blocks_too() -> None:
+    for make in (lambda: tuple(np.array([1, 5])) + (np.float64(1.0),), lambda: (1, 5, 1)):
+        policy = Blocks(epsilon=1.0, plays=5, made=[])
+        object.__setattr__(policy, "blocks", lambda horizon: iter([make()]))  # noqa: B023
+        schedule = schedule_of(policy, 100, SecureNoise(), 24)
+        assert [type(value) for value in schedule.block(0) or ()] == [int, int, float]
+
+
+def test_a_policy_may_have_settings_for_every_arm() -> None:
+    class Priors(ExploreThenCommit):
+        def configure(self, arms: int, horizon: int) -> Any:
+            assert arms == 6
+            return super().configure(arms, horizon)
+
+    dpb.Bandit(Priors(epsilon=1.0, plays=5), 6)
+    many = dpb.Bandit(ExploreThenCommit(epsilon=1.0, plays=5), 5000)
+    assert len(many.arms) == 5000
+
+
+def test_a_schedule_ends_with_the_horizon() -> None:
+    """Whether or not its policy knows."""
+
+    class Endless(dpb.DPUCBInt):
+        name = "endless too"
+
+        def blocks(self, horizon: int) -> Iterator[Block]:
+            return super().blocks(10**15)
+
+    bandit = dpb.Bandit(Endless(epsilon=3.0, delta=1e-6), 2, horizon=1000, accept_delta=True)
+    last = bandit._learner.schedule.beginning(10**6)[-1].last
+    assert 900 < last <= 1000
+
+
+def test_a_choice_that_is_no_arm_is_refused_live() -> None:
+    """It depends on released values, so a rehearsal may miss it. Nothing has happened."""
+    bandit = dpb.Bandit(Phases(epsilon=1.0), 2)
+    step_by_step(bandit, lambda n, arm: 1.0, 16)
+    bandit._learner.params = SpoiltParams(1.0, NO_ARM)
+    before = bandit._learner.snapshot()
+    with pytest.raises(
+        dpb.InvalidInput, match=r"Expected `select` of policy=phases to return an arm in \[0, 1\], not 2"
+    ):
+        bandit.assign()
+    assert bandit._learner.snapshot() == before
+    bandit._learner.params = SpoiltParams(1.0, -1)
+    bandit.assign()
+
+
+def test_a_tail_that_is_larger_than_was_proved_is_not_released() -> None:
+    class Vanishing(dpb.DPUCBInt):
+        """Its noise gets small after so many blocks that nobody looks at all of them."""
+
+        name = "vanishing"
+
+        def blocks(self, horizon: int) -> Iterator[Block]:
+            for number, block in enumerate(super().blocks(horizon)):
+                yield block._replace(scale=0.01) if number > 100_005 else block
+
+    policy = Vanishing(epsilon=9.0, delta=1e-6, series="constant", density=0.5, v=1.5)
+    bandit = dpb.Bandit(policy, 2, accept_delta=True)
+    schedule = bandit._learner.schedule
+    assert schedule.block(100_005) is not None
+    with pytest.raises(
+        dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves, not to have a scale"
+    ):
+        schedule.block(100_006)
 
 
 @pytest.mark.parametrize("policy", SERVABLE, ids=shown)

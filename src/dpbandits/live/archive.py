@@ -14,6 +14,7 @@ from dpbandits._progress import Progress
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.configuration import Configuration, Terms, is_ours
+from dpbandits.live.cost import check_terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.noise import Drawn
@@ -124,7 +125,10 @@ def _first(
         begun = record["configuration"]
         _check_begun(journal, begun, given)
         configuration = replace(given, scale_bits=begun.get("scale_bits"))
-        return configuration, _restored(configuration, record["learner"], source)
+        learner = _restored(configuration, record["learner"], source)
+        if not learner.is_fresh:
+            raise InvalidInput("Its first record is not that of a fresh bandit.")
+        return configuration, learner
     except JournalError:
         raise
     except InvalidInput as refusal:
@@ -188,7 +192,11 @@ def _snapshot(configuration: Configuration, learner: Learner) -> dict[str, Any]:
 
 def _restored(configuration: Configuration, snapshot: dict[str, Any], source: SecureNoise) -> Learner:
     """Return the learner of a snapshot, on the terms that are in its ledger."""
-    terms = Terms.from_dict(configuration, Ledger.from_jsonl(snapshot["ledger"])[0].content)
+    row = Ledger.from_jsonl(snapshot["ledger"])[0].content
+    terms = Terms.from_dict(configuration, row)
+    if row != {**configuration.to_dict(), **terms.to_dict()}:
+        raise InvalidInput("Expected row 0 of its ledger to be its configuration and its terms.")
+    check_terms(configuration, terms)
     begun, now = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
     # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
     may_be_less = is_ours(configuration.policy)

@@ -397,7 +397,8 @@ class Bandit:
 def _journal(journal: object, mark: object) -> Journal | None:
     """Return the journal at a path, not yet read."""
     for name, path in (("journal", journal), ("mark", mark)):
-        if path is not None and (isinstance(path, bytes) or not isinstance(path, str | os.PathLike)):
+        is_path = isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str) and os.fspath(path) != ""
+        if path is not None and not is_path:
             raise InvalidInput(f"Expected {name}={_validate.shown(path)} to be the path of a file.")
     if journal is None:
         if mark is not None:

@@ -5,11 +5,14 @@ on assignments, never on answers. A block is full when all its places are handed
 assignments are closed. The blocks of an arm fill in order and release in order; any number of them may be waiting.
 """
 
+import math
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
+from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
@@ -35,9 +38,12 @@ class Schedule:
     """
 
     def __init__(self, blocks: Callable[[], Iterator[Block]]) -> None:
-        self.least_scale = 0.0  # of single blocks: one with less noise would cost more than was promised
+        # What was promised takes this much: of single blocks, and of all squares 1/scale² where sums are of all blocks.
+        self.least_scale = 0.0
+        self.most_squares = math.inf
         self._blocks = blocks
         self._rest: Iterator[Block] | None = None
+        self._squares = 0.0  # of the blocks that were made
         self._made: list[Block] = []
 
     def block(self, number: int) -> Block | None:
@@ -67,6 +73,12 @@ class Schedule:
                 f"Expected block {len(self._made)} of a policy to have a scale of at least {self.least_scale}, which "
                 f"its guarantee takes, not {block.scale}."
             )
+        self._squares += squared_loss(block)
+        if self._squares > self.most_squares:
+            raise InvalidInput(
+                f"Expected block {len(self._made)} of a policy to be within what its `squared_loss_after` leaves, "
+                f"not to have a scale of {block.scale}."
+            )
         return block
 
     @property
@@ -86,6 +98,12 @@ class Schedule:
         return self._made[:number]
 
 
+def squared_loss(block: Block) -> float:
+    """Return the square of what a release of the block costs; infinity if that is more than a number can hold."""
+    loss = 1 / block.scale
+    return loss * loss
+
+
 def entering_limit(horizon: float, source: SecureNoise) -> int:
     """Return how many assignments can enter: as declared, and no more than the sums of the noise source can hold."""
     return int(min(horizon, MAX_HORIZON, source.capacity))
@@ -95,10 +113,21 @@ def schedule_of(policy: Policy, limit: int, source: SecureNoise, scale_bits: int
     """Return the blocks of one arm of which at most `limit` assignments enter, as far as the noise source goes."""
 
     def blocks() -> Iterator[Block]:
-        rounded = (block._replace(scale=live_scale(block.scale, scale_bits)) for block in policy.blocks(limit))
-        return takewhile(lambda block: block.scale <= source.largest_scale, rounded)
+        plain = (_plain(block, number, scale_bits) for number, block in enumerate(policy.blocks(limit)))
+        return takewhile(lambda block: block.last <= limit and block.scale <= source.largest_scale, plain)
 
     return Schedule(blocks)
+
+
+def _plain(block: Any, number: int, scale_bits: int | None) -> Block:
+    """Return a block as it is written down: whole numbers, and a scale that all machines agree on."""
+    try:
+        first, last, scale = block
+        return Block(operator.index(first), operator.index(last), live_scale(float(scale), scale_bits))
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"Expected block {number} of a policy to be two whole numbers and a scale, not {shown(block)}."
+        ) from None
 
 
 def live_scale(scale: float, scale_bits: int | None) -> float:

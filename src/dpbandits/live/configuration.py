@@ -96,9 +96,16 @@ class Terms:
     def computed(cls, configuration: Configuration) -> "Terms":
         """Return the terms of a bandit that begins; a delta that could give up single people is refused."""
         policy = configuration.policy.live(configuration.contributions, configuration.grid_bits)
+        if type(policy) is not type(configuration.policy):
+            raise InvalidInput(f"Expected `live` of policy={configuration.policy.name} to return one of its own class.")
         one_reward = policy.guarantee(configuration.horizon)
-        if one_reward is None or not one_reward.certified:
+        if not isinstance(one_reward, Guarantee) or not one_reward.certified:
             raise InvalidInput(f"Expected policy={policy.name} to have a proved guarantee.")
+        if one_reward.horizon is None or one_reward.horizon < configuration.horizon:
+            raise InvalidInput(
+                f"Expected the guarantee of policy={policy.name} to hold up to n = {configuration.horizon}, as it was "
+                f"asked for, not up to n = {one_reward.horizon}."
+            )
         terms = cls(policy, one_reward, group_guarantee(one_reward, configuration.contributions))
         if not configuration.accept_delta:
             check_delta(terms.person.delta, configuration.horizon)

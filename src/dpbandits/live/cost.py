@@ -9,15 +9,17 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.configuration import Configuration, Terms, is_ours
 from dpbandits.policies import Block, Policy
-from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, zcdp_epsilon
+from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, group_guarantee, zcdp_epsilon
 from dpbandits.privacy.accountant import BASIC, ZCDP
 from dpbandits.privacy.rounding import MARGIN, above, ratio_up
 
 ONE_RELEASE = "one release of every reward"
+_SAME = 1e-6  # machines round differently
 _MOST_LOOKED_AT = 100_000  # blocks of one arm, which takes a second or so; composing them takes ten
 
 
@@ -45,6 +47,24 @@ def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule
         schedule.least_scale = least_scale(promised.epsilon)
 
 
+def check_terms(configuration: Configuration, terms: Terms) -> None:
+    """Refuse terms, as they were written down, that do not follow from each other, or are not what was asked for."""
+    implied = group_guarantee(terms.one_reward, configuration.contributions)
+    if exceeds(implied, terms.person, _SAME):
+        raise InvalidInput(
+            f"Expected epsilon={implied.epsilon} of {configuration.contributions} rewards of one person to be at most "
+            f"{terms.person.epsilon}, as it was promised in the beginning."
+        )
+    policy = configuration.policy
+    if is_ours(policy):
+        allowed = Budget(policy.epsilon, getattr(policy, "delta", 0.0))  # type: ignore[attr-defined]
+        if exceeds(terms.person, allowed):
+            raise InvalidInput(
+                f"Expected ({terms.person.epsilon}, {terms.person.delta:g}), as it was promised in the beginning, to "
+                f"be within {allowed}."
+            )
+
+
 def least_scale(epsilon: float) -> float:
     """Return the smallest scale of which one release costs at most epsilon."""
     return ratio_up(1, epsilon)
@@ -56,20 +76,24 @@ def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guara
     if not schedule.is_cumulative:
         return composed(blocks, promised.delta, grid)
     has_ended = schedule.block(len(blocks)) is None
-    squares = math.fsum(block.scale**-2 for block in blocks)
-    rest = 0.0 if has_ended else policy.squared_loss_after(blocks[-1].last)
-    if not rest < math.inf:
+    squares = above(math.fsum(block.scale**-2 for block in blocks))
+    rest = (
+        0.0 if has_ended else _validate.real("[0, inf]", squared_loss_after=policy.squared_loss_after(blocks[-1].last))
+    )
+    if rest == math.inf:
         raise InvalidInput(
             f"Expected policy={policy.name} to prove what its releases cost together: they go on after the first "
             f"{len(blocks):,} of an arm, each is of all rewards so far, and `squared_loss_after` gives no bound. "
             "Declare a horizon, or give one."
         )
+    if not has_ended:
+        schedule.most_squares = above(squares + rest)  # whatever comes later
     bounds = []
     if has_ended:
         pure = above(math.fsum(1 / block.scale for block in blocks))
         bounds.append(Guarantee(pure, theorem=BASIC, certified=True))
     if promised.delta > 0:
-        epsilon = zcdp_epsilon(above((squares + rest) / 2), promised.delta)
+        epsilon = zcdp_epsilon(above(above(squares + rest) / 2), promised.delta)
         bounds.append(Guarantee(epsilon, promised.delta, theorem=ZCDP, certified=True))
     if has_ended and all(exceeds(bound, promised) for bound in bounds):
         bounds.append(composed(blocks, promised.delta, grid))

@@ -45,10 +45,10 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
         self._mark_path = self.path.with_name(self.path.name + ".mark") if mark is None else Path(mark)
-        if os.path.abspath(self._mark_path) == os.path.abspath(self.path):
-            raise JournalError(f"The journal {self.path} cannot be its own mark.")
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
+        if self._file.place == self._mark.place:
+            raise JournalError(f"The journal {self.path} cannot be its own mark.")
         weakref.finalize(self, _close, self._file, self._mark)
         _OPEN.add(self)
         try:
@@ -146,20 +146,24 @@ class Journal:
         _close(self._file, self._mark)
 
     def _append(self, record: dict[str, Any], durable_mark: bool) -> None:
+        if self._file.size() != self._end:
+            raise self._lost(self._file)
         line, self._checksum = _line(self._checksum, record)
         self._file.write(line)
         self._count += 1
-        self._check_place(self._file)  # before it is acknowledged
+        self._end += len(line)
+        if not self._file.is_in_place():  # before it is acknowledged
+            raise self._lost(self._file)
         self._confirm(durable=durable_mark)
-        self._check_place(self._mark)
+        if not self._mark.is_in_place():
+            raise self._lost(self._mark)
 
     def _confirm(self, *, durable: bool) -> None:
         text = f"{self._count - 1:<{_MARK_WIDTH}} {self._checksum}\n"
         self._mark.overwrite(text.encode("ascii"), durable=durable)
 
-    def _check_place(self, file: PrivateFile) -> None:
-        if not file.is_in_place():
-            raise JournalError(f"{file.path} was deleted, moved or replaced while it was open.")
+    def _lost(self, file: PrivateFile) -> JournalError:
+        return JournalError(f"{file.path} was deleted, moved or changed while it was open.")
 
     def _read_mark(self) -> tuple[int, str] | None:
         """Return what the mark says; None if there is none, or an empty one, left by a kill while it was made."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dpbandits.errors import InvalidInput
 from dpbandits.live.ahead import MOST
 from dpbandits.live.blocks import Places, entering_limit, schedule_of
+from dpbandits.live.choosing import chosen_arm
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
@@ -23,7 +24,7 @@ from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.units import Units
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import allocate, forget, restore, to_plain
-from dpbandits.policies import select, update
+from dpbandits.policies import update
 from dpbandits.privacy import Ledger
 
 
@@ -100,7 +101,7 @@ class Learner:
         """Return the policy's choice; while that awaits answers, or nothing more can enter, the leader."""
         if not self.places.all_released:
             return self.decisions % len(self.statistics)  # in turn
-        arm = int(select(self.params, self.state, self.decisions + 1))
+        arm = chosen_arm(self.terms.policy, self.params, self.state, self.decisions + 1, len(self.statistics))
         if self.places.is_waiting(arm) or self.places.free_block(arm) is None:
             return self.leader()
         return arm
@@ -168,6 +169,13 @@ class Learner:
         return drawn
 
     # ---- moving
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing has happened yet."""
+        fresh = Places(len(self.statistics), self.schedule, self.places.horizon).snapshot()
+        is_unplayed = self.places.snapshot() == fresh and len(self.ledger) == 1 and not self.units.seen
+        return is_unplayed and (self.assigned, self.decisions, self.selection, self.awaited) == (0, 0, None, {})
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that `restore` needs, secrets included."""

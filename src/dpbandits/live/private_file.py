@@ -30,7 +30,10 @@ class PrivateFile:
     def __init__(self, path: Path, what: str) -> None:
         self.path = path
         self._what = what
-        self._place = os.path.abspath(path)  # whatever the working directory will be
+        try:
+            self.place = os.path.abspath(path)  # whatever the working directory will be
+        except OSError:
+            raise JournalError(f"{path} cannot be found: there is no working directory.") from None
         self._handle: io.FileIO | None = None  # closed by C code, which no interrupt stops halfway
         self._identity: tuple[int, int] | None = None
         self._is_made = False
@@ -45,7 +48,7 @@ class PrivateFile:
         try:
             self._open(os.O_RDWR)
         except FileNotFoundError as problem:
-            folder = os.path.dirname(self._place)
+            folder = os.path.dirname(self.place)
             if not os.path.isdir(folder):
                 raise self._unopened(problem.strerror) from None
             if not os.access(folder, os.W_OK | os.X_OK):
@@ -67,7 +70,7 @@ class PrivateFile:
         """Remove the file if it was made here."""
         if self._is_made and self.is_in_place():
             with suppress(OSError):
-                os.unlink(self._place)
+                os.unlink(self.place)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -77,7 +80,7 @@ class PrivateFile:
             self._handle.close()
 
     def _open(self, flags: int) -> None:
-        self._handle = io.FileIO(os.open(self._place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE), "r+")
+        self._handle = io.FileIO(os.open(self.place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE), "r+")
         self._is_made = bool(flags & os.O_CREAT)
         found = os.fstat(self._handle.fileno())
         self._identity = (found.st_dev, found.st_ino)
@@ -98,7 +101,7 @@ class PrivateFile:
 
     def _unopened(self, reason: str | None) -> JournalError:
         as_what = f"a {self._what}" if self._what == "journal" else "the mark of a journal"
-        if os.path.islink(self._place):
+        if os.path.islink(self.place):
             reason = "it is a symbolic link"
         return JournalError(f"{_short(self.path)} cannot be opened as {as_what}: {reason}.")
 
@@ -118,7 +121,7 @@ class PrivateFile:
     def is_in_place(self) -> bool:
         """Tell whether the file is still the one that its name stands for."""
         try:
-            found = os.stat(self._place, follow_symlinks=False)
+            found = os.stat(self.place, follow_symlinks=False)
         except OSError:
             return False
         return (found.st_dev, found.st_ino) == self._identity
@@ -156,7 +159,7 @@ class PrivateFile:
 
     def sync_folder(self) -> None:
         """Force the name of the file to disk."""
-        folder = os.open(os.path.dirname(self._place), os.O_RDONLY)
+        folder = os.open(os.path.dirname(self.place), os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

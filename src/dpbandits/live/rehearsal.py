@@ -6,17 +6,25 @@ The first blocks of a few arms are played with sums that carry their linear form
 to `release` must be the sum of the block, or of all blocks of the arm so far, once, with the scale of the block.
 """
 
+import functools
+import traceback
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, live_scale
+from dpbandits.live.choosing import chosen_arm
 from dpbandits.mechanisms import LAPLACE, release
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies import Block, Policy, select, update
+from dpbandits.policies import Block, Policy, update
 
-_ARMS = 4  # at most
-_BLOCKS = 32  # of each of them
+_MOST_ARMS = 64  # of which all are played
+_FEW_ARMS = 4  # of which more than one block is
+_BLOCKS = 32
+_MEANS = (0.5, -0.3, 1.2, 0.0, 0.9)
+_LONGEST = 300
+_LIBRARY = str(Path(__file__).parents[1])
 
 
 class RehearsedNoise:
@@ -36,16 +44,26 @@ def _release(noise: RehearsedNoise, secret: Any, scale: float, mechanism: int = 
 def rehearse(policy: Policy, schedule: Schedule, arms: int, limit: int, scale_bits: int | None) -> None:
     """Refuse a policy whose kernels do not release what its blocks say."""
     try:
-        _Stage(policy, schedule, min(arms, _ARMS), limit, scale_bits).play()
+        _Stage(policy, schedule, arms, limit, scale_bits).play()
+        return
     except InvalidInput:
         raise
     except (Leak, Unknown) as problem:
-        raise InvalidInput(f"Expected policy={policy.name} to leave rewards alone: {problem}.") from problem
-    except Exception as problem:
-        raise InvalidInput(
-            f"Expected policy={policy.name} to run over its first blocks, not to end with {type(problem).__name__}: "
-            f"{str(problem)[:200]}"
-        ) from problem
+        refusal = f"to leave rewards alone{_where(problem)}: {problem}"
+    except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
+        refusal = f"to play its first blocks, not to end with {type(problem).__name__}{_where(problem)}: {problem}"
+    # Not from within the handler: the frames of the kernels hold numbers that cannot even be shown.
+    raise InvalidInput(f"Expected policy={policy.name} {refusal[:_LONGEST]}")
+
+
+def _where(problem: BaseException) -> str:
+    """Return the last line of a user's file that the problem came through."""
+    lines = [
+        f" (line {frame.lineno} of {Path(frame.filename).name})"
+        for frame in traceback.extract_tb(problem.__traceback__)
+        if not frame.filename.startswith(_LIBRARY) and frame.filename != functools.__file__
+    ]
+    return lines[-1] if lines else ""
 
 
 class _Stage:
@@ -54,30 +72,28 @@ class _Stage:
         self.params, state_class, sizes = policy.configure(arms, limit)
         self.state = allocate(state_class, sizes, object)
         self.noise = RehearsedNoise()
-        self.sums: list[Secret | None] = [None] * arms  # of the arm's blocks so far
+        self.arms = arms
+        self.sums: dict[int, Secret] = {}  # of an arm's blocks so far
         self.played = 0
 
     def play(self) -> None:
-        """Play block after block of every arm in turn, and choose after each round."""
-        blocks = self.schedule.beginning(_BLOCKS)
+        """Play the first block of every arm, and more of a few; choose after each round, when all have been played."""
+        can_choose = self.arms <= _MOST_ARMS
         before = 0
-        for number, block in enumerate(blocks):
-            for arm in range(len(self.sums)):
+        for number, block in enumerate(self.schedule.beginning(_BLOCKS)):
+            for arm in range(self.arms if number == 0 and can_choose else min(self.arms, _FEW_ARMS)):
                 self._play(arm, number, block, block.last - before)
-            chosen = int(select(self.params, self.state, self.played + 1))
-            if not 0 <= chosen < len(self.sums):
-                raise InvalidInput(
-                    f"Expected `select` of policy={self.policy.name} to be in [0, {len(self.sums) - 1}], not {chosen}."
-                )
             before = block.last
+            if can_choose:
+                chosen_arm(self.policy, self.params, self.state, self.played + 1, self.arms)
 
     def _play(self, arm: int, number: int, block: Block, plays: int) -> None:
         reward = Secret(float(plays // 2), {("reward", self.played): 1})  # one name for all rewards of the block
-        earlier = self.sums[arm]
-        expected = reward if earlier is None or not self.schedule.is_cumulative else earlier + reward
-        self.sums[arm] = expected
+        is_first = arm not in self.sums or not self.schedule.is_cumulative
+        expected = self.sums[arm] = reward if is_first else self.sums[arm] + reward
         self.played += plays
-        self.noise.answer = 0.5 * (block.last - block.first + 1)
+        # Noise takes means anywhere, also out of [0, 1].
+        self.noise.answer = _MEANS[(number + arm) % len(_MEANS)] * (block.last - block.first + 1)
         update(self.params, self.state, arm, plays, reward, self.played + 1, self.noise)
         asked, self.noise.asked = self.noise.asked, []
         if len(asked) != 1:

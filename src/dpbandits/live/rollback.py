@@ -35,6 +35,6 @@ def ask(witness: Witness | None, head: Head) -> None:
         ) from None
     if answer is not True:
         raise JournalError(
-            f"The witness does not agree to row {head[0]}: it knows a later one, or another one in its place, so this "
-            "is an old copy, and going on from it would draw its noise again."
+            f"The witness answered {shown(answer)} about row {head[0]}, and not True. If it knows a later row, or "
+            "another one in its place, this is an old copy, and going on from it would draw its noise again."
         )
