@@ -76,6 +76,7 @@ def test_many_are_drawn_at_a_time_and_few_are_wasted() -> None:
     assert releases > 100
     assert releases <= draws <= releases + 2 * MOST
     batches = [len(run) for run in "".join("d" if what == "draw" else " " for what in noise.happened).split()]
+    assert max(batches[:4]) <= 3  # at first as many as are needed: most arms have few releases
     assert max(batches) >= MOST
 
 

@@ -327,15 +327,15 @@ def test_spent_counts_contributions_and_delta() -> None:
     assert bandit.spent().epsilon == pytest.approx(3 * max(math.fsum(epsilons), math.fsum(other)), rel=1e-12)
 
     # With delta: composed at the delta of one reward, where that is less.
-    blocks = [Block(1, n, 30.0) for n in range(1, 201)]
+    steps = [30.0 * 4096] * 200
     one_reward = dpb.Guarantee(5.0, 1e-8, theorem="any", certified=True)
     terms = Terms(POLICY, one_reward, dpb.Guarantee(10.0, 1e-6, theorem="any", certified=True))
     spent = partial(spent_on, terms=terms, contributions=2, grid=4096)
     expected = 2 * compose([DiscreteLaplaceEvent(30.0 * 4096, 4096)] * 200, 1e-8).epsilon
     assert expected < 2 * zcdp_epsilon(200 / 30**2 / 2, 1e-8) < 2 * 200 / 30
-    assert spent(blocks) == Spent(expected, 1e-6, 10.0)
-    assert spent(blocks[:3]).epsilon == pytest.approx(2 * 3 / 30)
-    assert spent(blocks * 10).epsilon > 10.0  # if it were more than was promised, it would show
+    assert spent(steps) == Spent(expected, 1e-6, 10.0)
+    assert spent(steps[:3]).epsilon == pytest.approx(2 * 3 / 30)
+    assert spent(steps * 10).epsilon > 10.0  # if it were more than was promised, it would show
 
 
 def test_single_blocks_cost_the_worst_of_them() -> None:

@@ -174,6 +174,7 @@ def journal_with(tmp_path: Path, record: dict[str, Any]) -> Path:
     bandit.detach()
     journal = Journal(path)
     assert len(list(journal.records())) == 6
+    journal.force()
     journal.go_on()
     journal.append(record)
     journal.close()

@@ -1,5 +1,7 @@
 """What lies on disk is for its owner alone, is where it was, and is left as it is by whoever refuses it."""
 
+import errno
+import fcntl
 import os
 import tracemalloc
 from pathlib import Path
@@ -179,6 +181,8 @@ def test_a_refused_configuration_leaves_a_torn_journal_as_it_is(path: Path) -> N
         ("/etc/passwd/journal", "Not a directory"),
         ("/no/such/folder/journal", "No such file or directory"),
         ("a\0b", "embedded null byte"),
+        (".", "Is a directory"),
+        ("/", "Is a directory"),
     ],
 )
 def test_odd_paths_are_refused_in_one_sentence(path: str, reason: str) -> None:
@@ -246,6 +250,67 @@ def test_where_there_are_no_locks_a_journal_is_refused(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == []
     bandit = dpb.Bandit(POLICY, 2)
     bandit.close(bandit.assign(), 1.0)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP])
+def test_where_locks_do_not_work_a_journal_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As on some network file systems."""
+
+    def flock(file: Any, operation: int) -> None:
+        raise OSError(number, "No locks here")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(dpb.JournalError, match=r"cannot be opened as a journal: it cannot be locked \(No locks here\)"):
+        opened(tmp_path / "journal")
+
+
+def test_who_loses_a_race_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else opens and locks the new file before its maker does. It is theirs then."""
+    path = tmp_path / "journal"
+    real = fcntl.flock
+    winners: list[Any] = []
+
+    def slow(file: Any, operation: int) -> None:
+        if not winners and operation & fcntl.LOCK_EX:
+            winners.append(None)
+            winners[0] = opened(path)
+        real(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with pytest.raises(dpb.JournalError, match="is in use"):
+        opened(path)
+    winner = winners[0]
+    winner.close(winner.assign(), 1.0)
+    winner.detach()
+    assert len(opened(path).ledger) == 1
+
+
+def test_what_was_removed_before_it_was_locked_is_not_used(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its maker has given up."""
+    real = fcntl.flock
+
+    def slow(file: Any, operation: int) -> None:
+        path.unlink(missing_ok=True)
+        real(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with pytest.raises(dpb.JournalError, match="is in use"):
+        opened(path)
+
+
+def test_a_large_file_that_is_no_journal_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    with path.open("wb") as file:
+        file.truncate(10**9)  # zeros without an end of line, that take no room on the disk
+    path.chmod(0o600)
+    tracemalloc.start()
+    with pytest.raises(dpb.JournalError, match="journal is no journal"):
+        opened(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10**8
 
 
 def test_opening_streams(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ class SpoiltParams(NamedTuple):
     spoilt: int
 
 
-NEVER_RESETS, TWICE, DOUBLED, READS, OTHER_NOISE, LATE, CONSTANT, OTHER_ARM, NO_ARM = range(9)
+NEVER_RESETS, TWICE, DOUBLED, READS, OTHER_NOISE, LATE, CONSTANT, OTHER_ARM, NO_ARM, FIFTH_BLOCK, FOURTH_ARM = range(11)
 
 
 @select.register(SpoiltParams)
@@ -132,7 +132,8 @@ def _update(params: SpoiltParams, state: State, arm: int, plays: int, reward: An
     end = 2 * state.ends[arm] + FIRST
     if state.counts[arm] == end + (params.spoilt == LATE):
         total = state.sums[arm]
-        if params.spoilt == DOUBLED:
+        is_fifth = params.spoilt == FIFTH_BLOCK and state.ends[arm] >= 15 * FIRST
+        if params.spoilt == DOUBLED or is_fifth or (params.spoilt == FOURTH_ARM and arm == 3):
             total = 2 * total
         if params.spoilt == CONSTANT:
             total = total + 1
@@ -173,8 +174,11 @@ class Failing(ExploreThenCommit):
         (ClaimsATenth(epsilon=1.0, plays=5), r"to cost at most \(0.1, 0\) in one reward, as it promises, not \(1.0, 0"),
         (LastBlockBare(epsilon=1.0), r"to cost at most \(1.0, 0\) in one reward, as it promises, not \(9.99"),
         (Repeating(epsilon=1.0, delta=0.0, horizon=10_000), "as it promises, not .* by basic composition"),
-        (Repeating(epsilon=1.0, delta=1e-6), "to promise a delta above 0: its releases go on"),
-        (EndlessPure(epsilon=1.0, delta=1e-6), "`squared_loss_after` gives no bound. Declare a horizon, or give one."),
+        (Repeating(epsilon=1.0, delta=1e-6), "to promise a delta above 0, or to be declared for a shorter horizon"),
+        (
+            EndlessPure(epsilon=1.0, delta=1e-6),
+            "`squared_loss_after` gives no bound on the rest",
+        ),
         (LessThanNothing(epsilon=1.0, delta=1e-6), r"Expected squared_loss_after=-5.0 in \[0, inf\]"),
         (ForAWhile(epsilon=1.0, plays=5), "to hold up to n = inf, as it was asked for, not up to n = 10"),
         (AnotherClass(epsilon=1.0, plays=5), "Expected `live` of policy=explore-then-commit to return one of its own"),
@@ -208,6 +212,88 @@ def test_a_dishonest_policy_is_refused_before_it_begins(policy: Policy, message:
     assert "\n" not in str(refused.value)
 
 
+def test_more_than_one_block_and_more_than_one_arm_are_rehearsed() -> None:
+    for spoilt, where in ((FIFTH_BLOCK, "block 4 of arm 0"), (FOURTH_ARM, "block 0 of arm 3")):
+        with pytest.raises(dpb.InvalidInput, match=f"blocks with weights, at the end of {where}"):
+            dpb.Bandit(Spoilt(epsilon=1.0, spoilt=spoilt), 5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nearly(dpb.DPUCBInt):
+    """Promises a share of what it costs."""
+
+    name = "nearly"
+    share: float = 1.0
+
+    def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+        guarantee = super().guarantee(horizon)
+        return replace(guarantee, epsilon=self.share * guarantee.epsilon)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"epsilon": 1.0, "delta": 0.0, "horizon": 2000},
+        {"epsilon": 1.0, "delta": 1e-6, "horizon": 2000},
+        {"epsilon": 3.0, "delta": 1e-6, "series": "constant"},
+    ],
+    ids=str,
+)
+def test_a_policy_that_promises_a_little_less_than_it_costs_is_refused(settings: dict[str, Any]) -> None:
+    dpb.Bandit(Nearly(**settings), 2, accept_delta=True)
+    with pytest.raises(dpb.InvalidInput, match="as it promises, not"):
+        dpb.Bandit(Nearly(**settings, share=0.97), 2, accept_delta=True)
+
+
+def test_releases_of_another_schedule_are_refused() -> None:
+    """Both schedules cost the same. Half of each costs more."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Turned(dpb.DPUCBInt):
+        name = "turned"
+
+        def blocks(self, horizon: int) -> Iterator[Block]:
+            blocks = list(super().blocks(horizon))
+            scales = sorted((block.scale for block in blocks), reverse=is_turned)
+            return (block._replace(scale=scale) for block, scale in zip(blocks, scales, strict=True))
+
+        def configure(self, arms: int, horizon: int) -> Setup:
+            setup = super().configure(arms, horizon)
+            scales = tuple(block.scale for block in self.blocks(horizon))
+            return setup._replace(params=TurnedParams(setup.params, scales))
+
+    is_turned = False
+    policy = Turned(epsilon=4.0, delta=0.0, horizon=60)
+    bandit = dpb.Bandit(policy, 2)
+    step_by_step(bandit, lambda n, arm: 1.0, 20)
+    text = bandit.to_json()
+    is_turned = True
+    dpb.Bandit(policy, 2)
+    with pytest.raises(dpb.InvalidInput, match="Expected the ledger's releases to be those of the schedule"):
+        dpb.Bandit.from_json(text, policy=policy)
+
+
+class TurnedParams(NamedTuple):
+    inner: Any
+    scales: tuple[float, ...]
+
+
+@select.register(TurnedParams)
+@kernel
+def _select_turned(params: TurnedParams, state: Any, t: int) -> int:
+    return select(params.inner, state, t)
+
+
+@update.register(TurnedParams)
+@kernel
+def _update_turned(params: TurnedParams, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    state.sums[arm] += reward
+    state.counts[arm] += plays
+    scale = params.scales[state.releases[arm]]
+    state.means[arm] = release(noise, state.sums[arm], scale, LAPLACE, arm) / state.counts[arm]
+    state.releases[arm] += 1
+
+
 def test_a_refusal_can_be_logged_with_its_variables() -> None:
     """The numbers of the rehearsal cannot be shown, so no frame that has one is kept."""
     for policy in (Failing(epsilon=1.0, plays=5), Spoilt(epsilon=1.0, spoilt=READS), Misspelt(epsilon=1.0, plays=5)):
@@ -237,10 +323,8 @@ class Misspelt(ExploreThenCommit):
 
 
 def test_numbers_of_numpy_and_plain_tuples_are_blocks_too() -> None:
-    for make in (lambda: tuple(np.array([1, 5])) + (np.float64(1.0),), lambda: (1, 5, 1)):
-        policy = Blocks(epsilon=1.0, plays=5, made=[])
-        object.__setattr__(policy, "blocks", lambda horizon: iter([make()]))  # noqa: B023
-        schedule = schedule_of(policy, 100, SecureNoise(), 24)
+    for made in ((*np.array([1, 5]), np.float64(1.0)), (1, 5, 1)):
+        schedule = schedule_of(Blocks(epsilon=1.0, plays=5, made=[made]), 100, SecureNoise(), 24)
         assert [type(value) for value in schedule.block(0) or ()] == [int, int, float]
 
 

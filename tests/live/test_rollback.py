@@ -1,5 +1,6 @@
 """A folder that is put back takes its journal and its mark along. Only what lies elsewhere can tell."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -117,9 +118,9 @@ def test_a_witness_that_does_not_answer_loses_nothing(tmp_path: Path) -> None:
     begun(folder, witness=witness)
 
     def away(number: int, digest: str) -> bool:
-        raise ConnectionError("no route to host")
+        raise ConnectionError("no route\nto host")
 
-    with pytest.raises(dpb.JournalError, match="did not answer about row 0: ConnectionError: no route to host"):
+    with pytest.raises(dpb.JournalError, match=r"did not answer about row 0: ConnectionError: no route to host$"):
         opened(folder, witness=away)
     bandit = opened(folder, witness=witness)
     bandit._witness = away
@@ -129,6 +130,31 @@ def test_a_witness_that_does_not_answer_loses_nothing(tmp_path: Path) -> None:
     again = opened(folder, witness=witness)
     assert again.ledger[1].content["value"] == drawn  # on disk, and shown now that the witness agrees
     assert witness.seen.keys() == {0, 1}
+
+
+def test_a_witness_is_told_what_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a record that only its writer's memory held, the witness would know and the disk would not."""
+    folder = tmp_path / "folder"
+    happened: list[str] = []
+    real = os.fsync
+
+    def fsync(file: int) -> None:
+        happened.append("fsync")
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+
+    def witness(number: int, digest: str) -> bool:
+        happened.append("witness")
+        return True
+
+    begun(folder, witness=witness)
+    happened.clear()
+    bandit = opened(folder, witness=witness)
+    assert happened[:2] == ["fsync", "witness"]
+    happened.clear()
+    bandit.close(bandit.open_assignments()[0], 1.0)
+    assert happened == ["fsync", "fsync", "witness"]  # the journal, its mark
 
 
 @pytest.mark.parametrize("answer", [False, None, 1, "yes"])

@@ -14,7 +14,7 @@ from dpbandits._progress import Progress
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.configuration import Configuration, Terms, is_ours
-from dpbandits.live.cost import check_terms
+from dpbandits.live.cost import SAME, check_terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.noise import Drawn
@@ -24,7 +24,6 @@ from dpbandits.privacy import Ledger
 
 WARNING = "Holds secrets: rewards that are in no release yet. Resume it once: a second copy would draw its noise again."
 _SHOWN_EVERY = 1000  # records between two looks at the progress bar
-_SAME = 1e-6  # machines round differently; what changed with a version changes more
 
 
 # ---- records of steps
@@ -200,11 +199,11 @@ def _restored(configuration: Configuration, snapshot: dict[str, Any], source: Se
     begun, now = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
     # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
     may_be_less = is_ours(configuration.policy)
-    if now > begun * (1 + _SAME) or (now < begun * (1 - _SAME) and not may_be_less):
+    if now > begun * (1 + SAME) or (now < begun * (1 - SAME) and not may_be_less):
         raise InvalidInput(
             f"Expected epsilon={now}, as this version computes it for one reward, to be "
             f"{'at most ' if may_be_less else ''}{begun}, as in the beginning."
         )
-    learner = Learner(configuration, terms, source)
+    learner = Learner(configuration, terms, source, same=SAME)
     learner.restore(snapshot)
     return learner

@@ -106,6 +106,8 @@ class Bandit:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
                 configuration, learner = found
+            if kept is not None:
+                kept.force()  # the witness is told nothing that the disk could still lose
             ask(witness, learner.ledger.head)
             if kept is not None:
                 archive.go_on(kept, configuration, learner)
@@ -203,10 +205,10 @@ class Bandit:
         """Return the largest loss of any one reward so far."""
         with self._alone():
             learner = self._read()
-            blocks = learner.schedule.beginning(max(learner.places.released))
+            scales = learner.worst_scales()
         # The rest takes a while, and others may go on meanwhile.
         grid = 2**self._configuration.grid_bits
-        return spent_on(blocks, learner.terms, self._configuration.contributions, grid)
+        return spent_on(scales, learner.terms, self._configuration.contributions, grid)
 
     @property
     def ledger(self) -> Ledger:
@@ -304,7 +306,14 @@ class Bandit:
                 self._journal.close()
 
     def _after_failure(self) -> None:
-        """Let go of the journal if a step did not come to its end, so that it can be opened anew."""
+        """Let go of the journal if the step that failed was in the middle, so that it can be opened anew."""
+        # Not in a child, whose lock may never be left, and not inside of a step that this call has interrupted.
+        if this_process() == self._process and not self._lock._is_owned():  # type: ignore[attr-defined]
+            with self._lock:
+                self._let_go_if_midway()
+
+    def _let_go_if_midway(self) -> None:
+        """With the lock, which a step holds to its end: if one is in the middle now, it will never end."""
         if self._is_midway and self._journal is not None:
             self._journal.close()
 
@@ -362,6 +371,7 @@ class Bandit:
 
     def _read(self) -> Learner:
         if self._is_midway:
+            self._let_go_if_midway()
             raise StepError(FAILED)
         return self._learner
 

@@ -19,7 +19,7 @@ from dpbandits.privacy.accountant import BASIC, ZCDP
 from dpbandits.privacy.rounding import MARGIN, above, ratio_up
 
 ONE_RELEASE = "one release of every reward"
-_SAME = 1e-6  # machines round differently
+SAME = 1e-6  # machines round differently; what changed with a version changes more
 _MOST_LOOKED_AT = 100_000  # blocks of one arm, which takes a second or so; composing them takes ten
 
 
@@ -28,8 +28,11 @@ def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> 
     return cost.epsilon > allowed.epsilon * (1 + same) or cost.delta > allowed.delta * (1 + min(same, MARGIN))
 
 
-def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule) -> None:
+def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule, same: float) -> None:
     """Refuse a policy that is not one of ours and whose blocks cost more than it promises.
+
+    A relative difference that counts as none is for those who go on: they promised on another machine, or in another
+    version.
 
     Our own policies say what our accountant says of their blocks (tested); composing them again would take as long as
     calibrating them. Single blocks that are not looked at now are looked at when they come.
@@ -37,20 +40,20 @@ def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule
     promised = terms.one_reward
     if not is_ours(terms.policy):
         cost = declared_cost(terms.policy, schedule, 2**configuration.grid_bits, promised)
-        if exceeds(cost, promised):
+        if exceeds(cost, promised, same):
             raise InvalidInput(
                 f"Expected the blocks of policy={terms.policy.name} to cost at most ({promised.epsilon}, "
                 f"{promised.delta:g}) in one reward, as it promises, not ({cost.epsilon}, {cost.delta:g}) "
                 f"by {cost.theorem}. (scale_for(epsilon) is the scale of one release.)"
             )
     if not schedule.is_cumulative:
-        schedule.least_scale = least_scale(promised.epsilon)
+        schedule.least_scale = least_scale(promised.epsilon * (1 + same))
 
 
 def check_terms(configuration: Configuration, terms: Terms) -> None:
     """Refuse terms, as they were written down, that do not follow from each other, or are not what was asked for."""
     implied = group_guarantee(terms.one_reward, configuration.contributions)
-    if exceeds(implied, terms.person, _SAME):
+    if exceeds(implied, terms.person, SAME):
         raise InvalidInput(
             f"Expected epsilon={implied.epsilon} of {configuration.contributions} rewards of one person to be at most "
             f"{terms.person.epsilon}, as it was promised in the beginning."
@@ -74,7 +77,7 @@ def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guara
     """Return what the blocks cost one reward: any valid bound that is within the promise, else the best one known."""
     blocks = schedule.beginning(_MOST_LOOKED_AT)
     if not schedule.is_cumulative:
-        return composed(blocks, promised.delta, grid)
+        return cost_of_blocks(blocks, promised.delta, grid)
     has_ended = schedule.block(len(blocks)) is None
     squares = above(math.fsum(block.scale**-2 for block in blocks))
     rest = (
@@ -82,9 +85,9 @@ def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guara
     )
     if rest == math.inf:
         raise InvalidInput(
-            f"Expected policy={policy.name} to prove what its releases cost together: they go on after the first "
-            f"{len(blocks):,} of an arm, each is of all rewards so far, and `squared_loss_after` gives no bound. "
-            "Declare a horizon, or give one."
+            f"Expected policy={policy.name} to prove what its releases cost together: an arm has more than "
+            f"{len(blocks):,}, each of all rewards so far, and `squared_loss_after` gives no bound on the rest. "
+            "Give one, or declare a shorter horizon."
         )
     if not has_ended:
         schedule.most_squares = above(squares + rest)  # whatever comes later
@@ -96,23 +99,24 @@ def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guara
         epsilon = zcdp_epsilon(above(above(squares + rest) / 2), promised.delta)
         bounds.append(Guarantee(epsilon, promised.delta, theorem=ZCDP, certified=True))
     if has_ended and all(exceeds(bound, promised) for bound in bounds):
-        bounds.append(composed(blocks, promised.delta, grid))
+        bounds.append(cost_of_blocks(blocks, promised.delta, grid))
     if not bounds:
         raise InvalidInput(
-            f"Expected policy={policy.name} to promise a delta above 0: its releases go on after the first "
-            f"{len(blocks):,} of an arm, each of all rewards so far, and their losses do not end."
+            f"Expected policy={policy.name} to promise a delta above 0, or to be declared for a shorter horizon: an "
+            f"arm has more than {len(blocks):,} releases, each of all rewards so far, too many to add up."
         )
     return min(bounds, key=lambda bound: (exceeds(bound, promised), bound.epsilon))
 
 
-def composed(blocks: Sequence[Block], delta: float, grid: int) -> Guarantee:
+def cost_of_blocks(blocks: Sequence[Block], delta: float, grid: int) -> Guarantee:
     """Return what the first blocks of an arm cost the reward that loses most, by the tightest theorem."""
     if len(blocks) > 1 and blocks[1].first > 1:
         epsilon = max(ratio_up(1, block.scale) for block in blocks)
         return Guarantee(epsilon, theorem=ONE_RELEASE, certified=True)
-    return _composed(tuple(block.scale for block in blocks), delta, grid)
+    return composed(tuple(block.scale * grid for block in blocks), delta, grid)
 
 
 @lru_cache(maxsize=8)  # a page asks often, and a release changes it rarely
-def _composed(scales: tuple[float, ...], delta: float, grid: int) -> Guarantee:
-    return compose([DiscreteLaplaceEvent(scale * grid, grid) for scale in scales], delta)
+def composed(steps: tuple[float, ...], delta: float, grid: int) -> Guarantee:
+    """Return what releases of one reward cost together, whose scales are in steps of the grid."""
+    return compose([DiscreteLaplaceEvent(scale, grid) for scale in steps], delta)

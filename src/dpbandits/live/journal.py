@@ -29,6 +29,7 @@ from dpbandits.live.private_file import PrivateFile
 
 _CHECKSUM = 16  # hexadecimal digits
 _START = "0" * _CHECKSUM
+_BEGINNING = re.compile(rb"[0-9a-f]{0,%d} ?" % _CHECKSUM)  # of a journal, however short it is
 _MARK = re.compile(rb"(-1|[0-9]+) +([0-9a-f]{%d})\n" % _CHECKSUM)
 _MARK_WIDTH = 20  # digits of the number, so that a new mark always covers the old one
 _LONGEST_MARK = 100
@@ -44,7 +45,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
-        self._mark_path = self.path.with_name(self.path.name + ".mark") if mark is None else Path(mark)
+        self._mark_path = Path(f"{self.path}.mark") if mark is None else Path(mark)
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
         if self._file.place == self._mark.place:
@@ -77,6 +78,8 @@ class Journal:
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records one by one. When all have come, none is missing."""
         number, expected = (-1, _START) if self._confirmed is None else self._confirmed
+        if self._confirmed is None and not _BEGINNING.fullmatch(self._file.beginning(_CHECKSUM + 1)):
+            raise self._unmarked(is_journal=False)  # without reading it: it may be anything, of any size
         for line in self._file.lines():
             record, checksum = _parsed(self._checksum, line)
             if self._confirmed is None:
@@ -116,17 +119,24 @@ class Journal:
                 raise self._unwritten(problem) from None
             raise
 
-    def go_on(self) -> None:
-        """Cut off what was torn, and force the rest to disk before it is confirmed.
+    def force(self) -> None:
+        """Force to disk what was read, and change nothing.
 
         The last record may have been written by a process that died before, or failed in, its fsync. It is written
         again, since a disk that failed once does not try again by itself.
         """
         try:
+            if not self.is_empty:
+                self._file.rewrite(self._end - len(self._last_line), self._last_line)
+        except OSError as problem:
+            raise self._unwritten(problem) from None
+
+    def go_on(self) -> None:
+        """Cut off what was torn, and confirm the rest, which was forced to disk before."""
+        try:
             self._file.keep_private()
             self._mark.keep_private()
             self._file.cut_off(self._end)
-            self._file.rewrite(self._end - len(self._last_line), self._last_line)
             self._confirm(durable=True)
             self._file.sync_folder()
             self._is_ready = True

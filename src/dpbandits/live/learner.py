@@ -8,8 +8,9 @@ they do with their own sums, nothing but the releases that their blocks declare 
 """
 
 import copy
+import math
 import secrets
-from itertools import takewhile
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
@@ -19,7 +20,7 @@ from dpbandits.live.choosing import chosen_arm
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
-from dpbandits.live.noise import Drawn, LiveNoise
+from dpbandits.live.noise import Drawn, LiveNoise, is_same_scale
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.units import Units
 from dpbandits.mechanisms import SecureNoise
@@ -38,7 +39,7 @@ class Choice(NamedTuple):
 class Learner:
     """A policy's state, the blocks in flight, the open assignments, the releases."""
 
-    def __init__(self, configuration: Configuration, terms: Terms, source: SecureNoise) -> None:
+    def __init__(self, configuration: Configuration, terms: Terms, source: SecureNoise, *, same: float = 0.0) -> None:
         arms = len(configuration.arms)
         limit = entering_limit(configuration.horizon, source)
         self.terms = terms
@@ -54,13 +55,14 @@ class Learner:
             )
         # What is wrong with the noise or with the policy is found before anybody is assigned anything.
         source.event(first.scale)
-        check_promise(configuration, terms, self.schedule)
+        check_promise(configuration, terms, self.schedule, same)
         rehearse(terms.policy, self.schedule, arms, limit, configuration.scale_bits)
         self.source = source
         self.places = Places(arms, self.schedule, limit)
         self.units = Units(configuration.contributions)
         estimator = Estimator(self.schedule)
         self.statistics = [Statistic(estimator) for _ in range(arms)]
+        self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
         self.ledger = Ledger()
         self.ledger.append({**configuration.to_dict(), **terms.to_dict()})
         self.noise = LiveNoise(source, self.ledger, configuration.scale_bits)
@@ -133,8 +135,10 @@ class Learner:
         missing = places.filling[arm] + 1 - places.released[arm] - self.noise.ahead.count(arm)
         if missing > 0:
             begin = places.filling[arm] + 1 - missing
-            numbers = range(begin, begin + max(missing, min(MOST, places.released[arm])))
-            blocks = takewhile(lambda block: block is not None, map(self.schedule.block, numbers))
+            blocks = [self.schedule.block(begin + number) for number in range(missing)]
+            # As many as it has had releases, so seldom. A bad block that is still far away disturbs nobody.
+            with suppress(InvalidInput):
+                blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, places.released[arm]))))
             self.noise.ahead.draw(arm, [block.scale for block in blocks if block is not None])
 
     def close(self, number: int, reward: Any, stored: list[Drawn] | None = None) -> list[Drawn]:
@@ -165,8 +169,16 @@ class Learner:
         plays = block.last - self.schedule.count(number)
         update(self.params, self.state, arm, plays, 0, self.decisions + 1, self.noise)
         drawn = self.noise.taken()
+        assert drawn.steps is not None
         self.statistics[arm].add(drawn.value)
+        self.steps[arm].append(drawn.steps)
         return drawn
+
+    def worst_scales(self) -> list[float]:
+        """Return the scales, on the grid, of the releases that the reward that has lost most is in."""
+        if self.schedule.is_cumulative:
+            return max(self.steps, key=lambda steps: math.fsum(1 / scale for scale in steps)).copy()
+        return [min(scale for steps in self.steps for scale in steps)] if any(self.steps) else []
 
     # ---- moving
 
@@ -208,7 +220,16 @@ class Learner:
         self.ledger = self.noise.ledger = Ledger.from_jsonl(snapshot["ledger"])
         for row in self.ledger:
             if row.number > 0:
-                self.statistics[row.content["arm"]].add(row.content["value"])
+                self._take_over(row.content)
+
+    def _take_over(self, row: dict[str, Any]) -> None:
+        """Take in a release that was made before, if it is the next one of its arm in the schedule."""
+        arm = row["arm"]
+        block = self.schedule.block(len(self.steps[arm]))
+        if block is None or not is_same_scale(row["scale"] / 2**self.source.grid_bits, block.scale):
+            raise InvalidInput(f"Expected the ledger's releases to be those of the schedule, unlike one of arm {arm}.")
+        self.statistics[arm].add(row["value"])
+        self.steps[arm].append(row["scale"])
 
     def _take_over_sums(self) -> None:
         """Find the sums so far in the policy's state, where an earlier version kept them.

@@ -27,6 +27,11 @@ def live_source(noise: object) -> SecureNoise:
     return noise
 
 
+def is_same_scale(stored: float, scheduled: float) -> bool:
+    """Tell whether a scale that was stored can be that of a block, as another machine may have rounded it."""
+    return abs(stored / scheduled - 1) <= _SAME
+
+
 class Drawn(NamedTuple):
     """A released value and the scale of its noise in grid steps; None if it was drawn before scales were stored."""
 
@@ -72,7 +77,7 @@ class LiveNoise:
         grid = 2**self._source.grid_bits
         if due.stored is None or due.stored.steps is None:
             event = self._source.event(due.scale)
-        elif abs(due.stored.steps / grid / due.scale - 1) <= _SAME:
+        elif is_same_scale(due.stored.steps / grid, due.scale):
             event = DiscreteLaplaceEvent(due.stored.steps, grid)
         else:
             raise StepError(f"A release of arm {arm} was stored with another scale than its block has.")

@@ -76,12 +76,12 @@ class PrivateFile:
         """Let go of the file."""
         if self._handle is not None and not self._handle.closed:
             if self._process == _forks.this_process():
-                fcntl.flock(self._handle, fcntl.LOCK_UN)  # at once, though a forked child may have the file open too
+                with suppress(OSError):  # at once, though a forked child may have the file open too
+                    fcntl.flock(self._handle, fcntl.LOCK_UN)
             self._handle.close()
 
     def _open(self, flags: int) -> None:
         self._handle = io.FileIO(os.open(self.place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE), "r+")
-        self._is_made = bool(flags & os.O_CREAT)
         found = os.fstat(self._handle.fileno())
         self._identity = (found.st_dev, found.st_ino)
         if not stat.S_ISREG(found.st_mode):
@@ -94,10 +94,18 @@ class PrivateFile:
             raise self._unopened("others can write it; if what it holds can be trusted, run chmod 600 on it")
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise JournalError(
-                f"The {self._what} {self.path} is in use: two bandits on one journal would draw its noise twice."
-            ) from None
+        except BlockingIOError:
+            raise self._in_use() from None
+        except OSError as problem:
+            raise self._unopened(f"it cannot be locked ({problem.strerror})") from None
+        if not self.is_in_place():  # somebody who began it has given up, and removed it
+            raise self._in_use()
+        self._is_made = bool(flags & os.O_CREAT)  # and nobody else has it
+
+    def _in_use(self) -> JournalError:
+        return JournalError(
+            f"The {self._what} {self.path} is in use: two bandits on one journal would draw its noise twice."
+        )
 
     def _unopened(self, reason: str | None) -> JournalError:
         as_what = f"a {self._what}" if self._what == "journal" else "the mark of a journal"
@@ -110,6 +118,10 @@ class PrivateFile:
     def size(self) -> int:
         """Return how many bytes it has; none if it is not there."""
         return 0 if self._handle is None else os.fstat(self._opened).st_size
+
+    def beginning(self, size: int) -> bytes:
+        """Return its first bytes."""
+        return b"" if self._handle is None else os.pread(self._opened, size, 0)
 
     def lines(self) -> Iterator[bytes]:
         """Yield its lines one by one, each with its end."""

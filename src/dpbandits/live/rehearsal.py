@@ -11,6 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dpbandits._words import one_line
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, live_scale
 from dpbandits.live.choosing import chosen_arm
@@ -23,7 +24,6 @@ _MOST_ARMS = 64  # of which all are played
 _FEW_ARMS = 4  # of which more than one block is
 _BLOCKS = 32
 _MEANS = (0.5, -0.3, 1.2, 0.0, 0.9)
-_LONGEST = 300
 _LIBRARY = str(Path(__file__).parents[1])
 
 
@@ -49,11 +49,12 @@ def rehearse(policy: Policy, schedule: Schedule, arms: int, limit: int, scale_bi
     except InvalidInput:
         raise
     except (Leak, Unknown) as problem:
-        refusal = f"to leave rewards alone{_where(problem)}: {problem}"
+        refusal = f"to leave rewards alone{_where(problem)}: {one_line(problem)}"
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
-        refusal = f"to play its first blocks, not to end with {type(problem).__name__}{_where(problem)}: {problem}"
+        refusal = f"to play its first blocks, not to end with {type(problem).__name__}{_where(problem)}: "
+        refusal += one_line(problem)
     # Not from within the handler: the frames of the kernels hold numbers that cannot even be shown.
-    raise InvalidInput(f"Expected policy={policy.name} {refusal[:_LONGEST]}")
+    raise InvalidInput(f"Expected policy={policy.name} {refusal}")
 
 
 def _where(problem: BaseException) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpbandits._validate import shown
+from dpbandits._words import one_line
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.privacy.ledger import Head
 
@@ -31,7 +32,7 @@ def ask(witness: Witness | None, head: Head) -> None:
         answer = witness(*head)
     except Exception as problem:  # noqa: BLE001  (it is told what is public, so its own words may be shown)
         raise JournalError(
-            f"The witness did not answer about row {head[0]}: {type(problem).__name__}: {str(problem)[:200]}"
+            f"The witness did not answer about row {head[0]}: {type(problem).__name__}: {one_line(problem)}"
         ) from None
     if answer is not True:
         raise JournalError(

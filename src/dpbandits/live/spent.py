@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from dpbandits.live.configuration import Terms
 from dpbandits.live.cost import composed
-from dpbandits.policies import Block
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,10 @@ class Spent:
         return f"about {self.epsilon:.4g} of {self.budget:.4g} spent, at delta {self.delta:.3g}"
 
 
-def spent_on(blocks: Sequence[Block], terms: Terms, contributions: int, grid: int) -> Spent:
-    """Return the loss after these releases of one arm, composed as they are: nothing is taken from what is promised."""
-    one_reward = composed(blocks, terms.one_reward.delta, grid).epsilon if blocks else 0.0
+def spent_on(steps: Sequence[float], terms: Terms, contributions: int, grid: int) -> Spent:
+    """Return the loss of a reward that is in releases with these scales, in steps of the grid.
+
+    They are composed as they are: nothing is taken from what was promised.
+    """
+    one_reward = composed(tuple(steps), terms.one_reward.delta, grid).epsilon if steps else 0.0
     return Spent(one_reward * contributions, terms.person.delta, terms.person.epsilon)

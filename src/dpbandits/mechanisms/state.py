@@ -90,7 +90,7 @@ def forget(state: Any) -> None:
 def _matched(state: Any, plain: Any, whole: str = "the state") -> list[tuple[Any, Any]]:
     fields = ", ".join(state._fields)
     if not isinstance(plain, dict):
-        raise InvalidInput(f"Expected {whole} to be the fields {fields} in a saved state, not {plain!r}.")
+        raise InvalidInput(f"Expected {whole} to be the fields {fields} in a saved state.")
     if plain.keys() != state._asdict().keys():
         raise InvalidInput(f"Expected the fields {fields} in a saved state, not {', '.join(map(str, plain))}.")
     pairs = []

@@ -6,7 +6,7 @@ from itertools import takewhile
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.checking.verdict import Unknown, Wrong
 from dpbandits.live.configuration import is_ours
-from dpbandits.live.cost import composed
+from dpbandits.live.cost import cost_of_blocks
 from dpbandits.policies import Block, Policy
 from dpbandits.privacy import Guarantee
 
@@ -59,4 +59,4 @@ def _added_up(schedule: Schedule, delta: float, grid: int) -> Guarantee | None:
     """Return what the blocks cost by our accountant; None if they are too many."""
     numbers = range(MOST_COMPOSED + 1)
     blocks = [block for block in takewhile(bool, (block_of(schedule, number) for number in numbers)) if block]
-    return None if len(blocks) > MOST_COMPOSED else composed(blocks, delta, grid)
+    return None if len(blocks) > MOST_COMPOSED else cost_of_blocks(blocks, delta, grid)
