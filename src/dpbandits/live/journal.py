@@ -156,16 +156,14 @@ class Journal:
         _close(self._file, self._mark)
 
     def _append(self, record: dict[str, Any], durable_mark: bool) -> None:
-        if self._file.size() != self._end:
-            raise self._lost(self._file)
         line, self._checksum = _line(self._checksum, record)
         self._file.write(line)
         self._count += 1
         self._end += len(line)
-        if not self._file.is_in_place():  # before it is acknowledged
+        if not self._file.is_in_place(self._end):  # before it is acknowledged
             raise self._lost(self._file)
         self._confirm(durable=durable_mark)
-        if not self._mark.is_in_place():
+        if durable_mark and not self._mark.is_in_place():
             raise self._lost(self._mark)
 
     def _confirm(self, *, durable: bool) -> None:

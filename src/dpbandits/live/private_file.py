@@ -130,13 +130,13 @@ class PrivateFile:
             with open(self._opened, "rb", closefd=False) as file:
                 yield from file
 
-    def is_in_place(self) -> bool:
-        """Tell whether the file is still the one that its name stands for."""
+    def is_in_place(self, size: int | None = None) -> bool:
+        """Tell whether the file is still the one that its name stands for, with so many bytes if that is asked."""
         try:
             found = os.stat(self.place, follow_symlinks=False)
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == self._identity
+        return (found.st_dev, found.st_ino) == self._identity and size in (None, found.st_size)
 
     # ---- writing
 
@@ -146,12 +146,12 @@ class PrivateFile:
             os.fchmod(self._opened, _PRIVATE)
 
     def cut_off(self, end: int) -> None:
-        """End the file there; what is written next follows."""
+        """End the file there. From now on everything is written at its end, wherever that is."""
         os.ftruncate(self._opened, end)
-        os.lseek(self._opened, end, os.SEEK_SET)
+        fcntl.fcntl(self._opened, fcntl.F_SETFL, fcntl.fcntl(self._opened, fcntl.F_GETFL) | os.O_APPEND)
 
     def write(self, content: bytes) -> None:
-        """Write where the last writing ended, and force it to disk."""
+        """Write what comes next, and force it to disk."""
         while content:
             content = content[os.write(self._opened, content) :]
         os.fsync(self._opened)
