@@ -10,10 +10,10 @@ import statistics
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ EXPERIMENTS = 2000
 PEOPLE = 20_000
 LATE_PEOPLE, LATE, LATE_RUNS = 10_000, 300, 19
 TIMED = 100_000  # releases
-LATER = 2 * MOST  # those of two arms in turn, for which noise may have been drawn
 
 Array = NDArray[np.float64]
 
@@ -91,54 +90,86 @@ class EveryPlay(dpb.AdaPUCB):
         return itertools.count(1)
 
 
-class DrawnWhenNeeded(NoiseAhead):
+class Watched(NoiseAhead):
+    """The rule as it is; it is noted when noise is drawn."""
+
+    drawn = 0
+
+    def draw(self, arm: int, scales: Iterable[float]) -> None:
+        listed = list(scales)
+        self.drawn = len(listed)
+        super().draw(arm, listed)
+
+
+class DrawnWhenNeeded(Watched):
     """The rule that is not used: noise is drawn in the step that releases it."""
 
+    is_releasing = False
+
     def count(self, arm: int) -> int:
-        return len(self._kept.get(arm, ())) or 10**9 * (not self._is_taking)
+        return super().count(arm) if self.is_releasing else 10**9
 
     def take(self, arm: int, scale: float) -> Any:
-        self._is_taking = True
-        try:
-            return super().take(arm, scale)
-        finally:
-            self._is_taking = False
-
-    _is_taking = False
+        self.is_releasing = True
+        noise = super().take(arm, scale)
+        self.is_releasing = False
+        return noise
 
 
-def timed_releases(rule: type[NoiseAhead]) -> tuple[Array, Array]:
-    """Return how long every closing took, and how large the noise of its release was, in its own scale."""
+class Closing(NamedTuple):
+    """How long it took, how large the noise of its release was in its own scale, and how many noises it has drawn."""
+
+    arm: int
+    nanoseconds: int
+    size: float
+    drawn: int
+
+
+def timed_closings(rule: type[Watched]) -> list[Closing]:
+    """Return closings that release one reward each, which is 0, so that the value is the noise."""
     bandit = dpb.Bandit(EveryPlay(epsilon=1.0), 2, horizon=TIMED + 2)
-    bandit._learner.noise.ahead = rule(bandit._learner.source)
-    times = np.empty(TIMED)
-    for number in range(TIMED):
+    ahead = bandit._learner.noise.ahead = rule(bandit._learner.source)
+    closings = []
+    for _ in range(TIMED):
         a = bandit.assign()
+        ahead.drawn = 0
         start = time.perf_counter_ns()
         bandit.close(a, 0.0)
-        times[number] = time.perf_counter_ns() - start
-    values = [row.content["value"] for row in list(bandit._learner.ledger)[1:]]
-    return times, np.abs(values)
+        taken = time.perf_counter_ns() - start
+        closings.append(Closing(int(a.arm), taken, abs(bandit._learner.ledger[-1].content["value"]), ahead.drawn))
+    return closings
 
 
-def timing_row(name: str, rule: type[NoiseAhead]) -> list[str]:
-    """Return what the time of a closing says about the noise of its own release, and of the next ones."""
-    times, sizes = timed_releases(rule)
-    own = rank_correlation(times, sizes)
-    draws = times > np.median(times) + 5 * np.median(np.abs(times - np.median(times)))
-    later = max(
-        abs(rank_correlation(times[:-lag][draws[:-lag]], sizes[lag:][draws[:-lag]])) for lag in range(1, LATER + 1)
-    )
+def timing_row(name: str, rule: type[Watched]) -> list[str]:
+    """Return what the time of a closing says about the noise of its own release, and of those that it draws."""
+    closings = timed_closings(rule)
+    times, sizes = (np.array(values, dtype=np.float64) for values in list(zip(*closings, strict=True))[1:3])
     fastest = sizes[times <= np.quantile(times, 0.05)]
     return [
         name,
-        f"{own:+.3f}",
+        f"{rank_correlation(times, sizes):+.3f}",
         f"{np.mean(fastest > 1):.1%}",
         f"{np.mean(sizes > 1):.1%}",
-        f"{later:.3f} ({draws.sum():,})",
+        *later_noises(closings),
         micro(float(np.median(times)) / 1e9),
         micro(float(np.mean(times)) / 1e9),
     ]
+
+
+def later_noises(closings: list[Closing]) -> list[str]:
+    """Return what the time of a closing that draws says of the noises that it draws: of the first, and of all."""
+    times, next_ones, sums = [], [], []
+    for arm in (0, 1):
+        mine = [closing for closing in closings if closing.arm == arm]
+        for number, closing in enumerate(mine):
+            later = [other.size for other in mine[number + 1 : number + 1 + MOST]]
+            if closing.drawn == len(later) == MOST:
+                times.append(closing.nanoseconds)
+                next_ones.append(later[0])
+                sums.append(sum(later))
+    if not times:
+        return ["-", "-", "0"]
+    return [*(f"{rank_correlation(np.array(times), np.array(of)):+.3f}" for of in (next_ones, sums)), f"{len(times):,}"]
 
 
 def rank_correlation(a: Array, b: Array) -> float:
@@ -206,7 +237,7 @@ def main() -> None:
     times = [step_times(arms) for arms in (2, 10)]
     with tempfile.TemporaryDirectory() as folder:
         journal = journal_times(Path(folder))
-    timing = [timing_row("in the step that releases it", DrawnWhenNeeded), timing_row("ahead, as it is", NoiseAhead)]
+    timing = [timing_row("in the step that releases it", DrawnWhenNeeded), timing_row("ahead, as it is", Watched)]
     text = f"""
 DP-UCB-Int, (1, 10⁻⁶), {PEOPLE:,} people one after the other, microseconds.
 
@@ -216,10 +247,10 @@ With a journal, 10 arms, microseconds (most of a step on disk is the disk's own 
 {table(["", "time"], journal)}
 What the time of a closing tells about noise, {TIMED:,} closings that release one reward each: the rank correlation of
 the time with the size of the noise; how often the noise of the fastest 5% is larger than its scale, and how often that
-of all is; and, of those closings that take long because noise is drawn in them, the largest rank correlation of the
-time with any of the next {LATER} noises (by chance about 3/√n, if there are n of them).
+of all is; and, of the n closings in which the noise of the arm's next {MOST} releases is drawn, the rank correlation of
+the time with the first of these noises, and with all of them together.
 
-{table(["drawn", "own noise", "fastest 5%", "all", "later noises (n)", "median µs", "mean µs"], timing)}
+{table(["drawn", "own noise", "fastest 5%", "all", "next one", "next 16", "n", "median µs", "mean µs"], timing)}
 Answers that come {LATE} people later, arms 0.9 and 0.6, {LATE_PEOPLE:,} people, {LATE_RUNS} runs: quartiles of regret,
 and the share of answers that enter. While an arm's release waits, the leader fills its next blocks. If it filled only
 one of them, most answers would be lost, and more so with the finer blocks of a larger budget.
