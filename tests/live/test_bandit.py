@@ -779,6 +779,7 @@ def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
         schedule.block(2)
     assert schedule.block(2) == Block(25, 56, 1.0)
     assert schedule.beginning(3) == list(Phases(epsilon=1.0).blocks(60))
+    assert schedule._squares[:3] == [1.0, 2.0, 3.0]  # nothing was counted twice
     assert schedule.block(100) is None
 
 

@@ -43,7 +43,7 @@ class Schedule:
         self.most_squares = math.inf
         self._blocks = blocks
         self._rest: Iterator[Block] | None = None
-        self._squares = 0.0  # of the blocks that were made
+        self._squares: list[float] = []  # 1/scale² of the blocks up to each one that was made
         self._made: list[Block] = []
 
     def block(self, number: int) -> Block | None:
@@ -73,8 +73,10 @@ class Schedule:
                 f"Expected block {len(self._made)} of a policy to have a scale of at least {self.least_scale}, which "
                 f"its guarantee takes, not {block.scale}."
             )
-        self._squares += squared_loss(block)
-        if self._squares > self.most_squares:
+        made = len(self._made)
+        squares = squared_loss(block) + (self._squares[made - 1] if made else 0.0)
+        self._squares[made:] = [squares]  # also if an interrupt came after this, and it is made again
+        if squares > self.most_squares:
             raise InvalidInput(
                 f"Expected block {len(self._made)} of a policy to be within what its `squared_loss_after` leaves, "
                 f"not to have a scale of {block.scale}."
