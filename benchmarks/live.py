@@ -128,7 +128,7 @@ class Closing(NamedTuple):
 def timed_closings(rule: type[Watched]) -> list[Closing]:
     """Return closings that release one reward each, which is 0, so that the value is the noise."""
     bandit = dpb.Bandit(EveryPlay(epsilon=1.0), 2, horizon=TIMED + 2)
-    ahead = bandit._learner.noise.ahead = rule(bandit._learner.source)
+    ahead = bandit._learner.drawing.ahead = rule(bandit._learner.source)
     closings = []
     for _ in range(TIMED):
         a = bandit.assign()

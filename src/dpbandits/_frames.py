@@ -29,15 +29,22 @@ def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
 
     @wraps(function)
     def called(*arguments: Args.args, **named: Args.kwargs) -> Result:
-        # The handlers call nothing: there may be no room on the stack, and a call can be interrupted anywhere.
-        is_of_the_call = False
+        # The handlers call no Python function: there may be no room on the stack, and one could be interrupted.
+        failure: BaseException | None = None
+        kind = ""
         try:
             try:
                 return function(*arguments, **named)
             except BaseException as problem:  # noqa: BLE001
-                is_of_the_call = problem.__traceback__.tb_next is None  # type: ignore[union-attr]
+                if (
+                    (not isinstance(problem, Exception) and not isinstance(problem, BaseExceptionGroup))
+                    or isinstance(problem, DPBanditsError)
+                    # Arguments that do not fit the function, which never ran.
+                    or (isinstance(problem, TypeError) and problem.__traceback__.tb_next is None)  # type: ignore[union-attr]
+                ):
+                    failure = problem
                 problem.__traceback__ = problem.__context__ = problem.__cause__ = None
-                failure = problem
+                kind = type(problem).__name__
         except BaseException as problem:  # noqa: BLE001  (an interrupt, while another one was handled)
             problem.__traceback__ = problem.__context__ = problem.__cause__ = None
             failure = problem
@@ -45,21 +52,15 @@ def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
         arguments, named = (), {}  # type: ignore[assignment]
         try:
             _tell(owner)
-            raise _told(failure, is_of_the_call)
+            if failure is None:
+                failure = StepError(
+                    f"A step ended with {kind}. What it said is not repeated, since it could tell a reward."
+                )
+            raise failure
         finally:
             del failure, owner  # a frame that holds its own exception stays until the collector comes
 
     return called
-
-
-def _told(failure: BaseException, is_of_the_call: bool) -> BaseException:
-    """Return a failure that may be read. Arguments that do not fit the function are: it never ran."""
-    may_be_read = not isinstance(failure, Exception) or isinstance(failure, DPBanditsError)
-    if may_be_read or (is_of_the_call and isinstance(failure, TypeError)):
-        return failure
-    return StepError(
-        f"A step ended with {type(failure).__name__}. What it said is not repeated, since it could tell a reward."
-    )
 
 
 def _tell(owner: Any) -> None:

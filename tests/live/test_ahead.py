@@ -13,6 +13,7 @@ import dpbandits as dpb
 from dpbandits import _forks
 from dpbandits.live.ahead import MOST, NoiseAhead
 from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
+from dpbandits.policies import Block
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from serving import SERVABLE, WAYS, SharedNoise, shown, step_by_step
@@ -49,16 +50,16 @@ def test_a_release_finds_its_noise_drawn(policy: Any, way: str) -> None:
 
     def closing(number: int, reward: Any, stored: Any = None) -> Any:
         arm = learner.awaited[number].arm
-        ahead = before.pop(arm, learner.noise.ahead.count(arm))
+        ahead = before.pop(arm, learner.drawing.ahead.count(arm))
         released = close(number, reward, stored)
-        drawn_in_step.extend([max(0, len(released) - ahead)] if released else [])
+        drawn_in_step.extend([max(0, len(released.draws) - ahead)] if released.draws else [])
         return released
 
     before: dict[int, int] = {}
     draw_ahead = learner.draw_ahead
 
     def drawing(arm: int) -> None:
-        before[arm] = learner.noise.ahead.count(arm)  # what earlier steps have drawn
+        before[arm] = learner.drawing.ahead.count(arm)  # what earlier steps have drawn
         draw_ahead(arm)
 
     learner.close, learner.draw_ahead = closing, drawing  # type: ignore[method-assign]
@@ -80,11 +81,29 @@ def test_many_are_drawn_at_a_time_and_few_are_wasted() -> None:
     assert max(batches) >= MOST
 
 
+def test_a_bad_block_that_is_far_away_disturbs_nobody() -> None:
+    bandit = dpb.Bandit(dpb.AdaPUCB(epsilon=1.0), 2, noise=SharedNoise(1))
+    step_by_step(bandit, lambda n, arm: 1.0, 200)
+    learner = bandit._learner
+    arm = max((0, 1), key=lambda arm: learner.places.released[arm])
+    learner.drawing.ahead.drop()
+    schedule, filling = learner.schedule, learner.places.filling[arm]
+    good = schedule.beginning(filling + 2)
+    del schedule._made[filling + 2 :]
+    schedule._blocks = lambda: iter([*good, Block(good[-1].last + 1, 10**6, 0.5)])
+    schedule._rest = None
+    learner.draw_ahead(arm)
+    assert learner.places.released[arm] > 3
+    assert learner.drawing.ahead.count(arm) == 2
+    with pytest.raises(dpb.InvalidInput, match="to have a scale of at least"):
+        schedule.block(filling + 2)
+
+
 def test_what_was_drawn_ahead_is_in_no_snapshot_and_no_copy() -> None:
     bandit = dpb.Bandit(POLICY, 2, noise=SharedNoise(1))
-    bandit._learner.noise._source.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
+    bandit._learner.source.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
     bandit.close(bandit.assign(), 1.0)
-    ahead = bandit._learner.noise.ahead
+    ahead = bandit._learner.drawing.ahead
     assert ahead.count(0) == 1
     assert "271828182" not in repr(ahead)
     assert "271828182" not in str(bandit._learner.snapshot())
@@ -126,7 +145,7 @@ def in_child(action: Callable[[], str]) -> str:
 def test_what_was_drawn_ahead_is_in_no_child() -> None:
     bandit = dpb.Bandit(POLICY, 2)
     bandit.close(bandit.assign(), 1.0)
-    ahead = bandit._learner.noise.ahead
+    ahead = bandit._learner.drawing.ahead
     assert ahead.count(0) == 1
     assert in_child(lambda: str(ahead.count(0))) == "0"
     assert ahead.count(0) == 1

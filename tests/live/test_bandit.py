@@ -18,7 +18,7 @@ import dpbandits as dpb
 from dpbandits.live import Assignment, Spent
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.configuration import Terms
-from dpbandits.live.noise import LiveNoise
+from dpbandits.live.noise import Drawing, LiveNoise
 from dpbandits.live.spent import spent_on
 from dpbandits.mechanisms import (
     CARRIED,
@@ -731,33 +731,41 @@ def test_noise_that_cannot_be_drawn_changes_nothing() -> None:
 
 
 def due_noise() -> LiveNoise:
-    noise = LiveNoise(SharedNoise(1), Ledger(), scale_bits=24)
-    noise.due(1, 2.0, 5, {"release": 1})
+    noise = LiveNoise(scale_bits=24)
+    noise.due(1, 2.0, 0.75)
     return noise
 
 
 @pytest.mark.parametrize(
     ("arm", "scale", "mechanism"), [(0, 2.0, LAPLACE), (1, 2.5, LAPLACE), (1, 2.0, GAUSSIAN), (1, CARRIED, LAPLACE)]
 )
-def test_only_the_release_that_is_due_is_drawn(arm: int, scale: float, mechanism: int) -> None:
-    noise = due_noise()
+def test_only_the_release_that_is_due_is_handed_over(arm: int, scale: float, mechanism: int) -> None:
     with pytest.raises(dpb.StepError, match="which is not due"):
-        release(noise, 5, scale, mechanism, arm)
-    assert len(noise.ledger) == 0
+        release(due_noise(), 5, scale, mechanism, arm)
 
 
-def test_a_release_is_drawn_once_and_taken_once() -> None:
+def test_a_release_is_handed_over_once() -> None:
     noise = due_noise()
-    value = release(noise, 10**9, 2.0, LAPLACE, 1)  # whatever the kernel hands over
-    assert abs(value) < 100
+    with pytest.raises(dpb.StepError, match="did not make the release"):
+        noise.check_taken()
+    assert release(noise, 10**9, 2.0, LAPLACE, 1) == 0.75  # whatever the kernel hands in
+    noise.check_taken()
     with pytest.raises(dpb.StepError, match="which is not due"):
         release(noise, 5, 2.0, LAPLACE, 1)
-    assert noise.taken().value == value == noise.ledger[0].content["value"]
-    with pytest.raises(dpb.StepError, match="did not make the release"):
-        noise.taken()
     for generic in (reserve, uniform, normal):
         with pytest.raises(TypeError, match="LiveNoise"):
             generic(*(noise, 2.0) if generic is reserve else (noise,))
+
+
+def test_a_release_is_drawn_and_written_down() -> None:
+    drawing = Drawing(SharedNoise(1), Ledger())
+    drawn = drawing.drawn(Block(1, 5, 2.0), 5 * 4096, 1, {"release": 1}, None)
+    assert abs(drawn.value - 5) < 30
+    content = drawing.ledger[0].content
+    assert (content["value"], content["scale"], content["arm"], content["release"]) == (drawn.value, 2.0 * 4096, 1, 1)
+    again = Drawing(SharedNoise(2), Ledger())
+    assert again.drawn(Block(1, 5, 2.0), 0, 1, {"release": 1}, drawn) == drawn
+    assert again.ledger.head == drawing.ledger.head
 
 
 # ---- schedules
@@ -779,7 +787,7 @@ def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
         schedule.block(2)
     assert schedule.block(2) == Block(25, 56, 1.0)
     assert schedule.beginning(3) == list(Phases(epsilon=1.0).blocks(60))
-    assert schedule._squares[:3] == [1.0, 2.0, 3.0]  # nothing was counted twice
+    assert [squares for squares, _ in schedule._squares[:3]] == [1.0, 2.0, 3.0]  # nothing was counted twice
     assert schedule.block(100) is None
 
 

@@ -11,6 +11,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.live.archive import closing_record
 from dpbandits.live.blocks import live_scale
+from dpbandits.live.cost import least_scale
 from dpbandits.live.journal import Journal
 from dpbandits.live.noise import Drawn
 from dpbandits.mechanisms import SecureNoise
@@ -170,6 +171,13 @@ def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
         answered_later = value - expected[arm] - in_flight
         assert answered_later >= 0
         assert answered_later % 2 ** grid_bits_of(case) == 0
+
+
+def test_a_promise_that_was_kept_but_for_a_rounding_error_goes_on(tmp_path: Path) -> None:
+    bandit = from_journal("plain-scale", tmp_path)
+    assert bandit._learner.schedule.least_scale <= 1 / 0.09 < least_scale(0.09)
+    again = dpb.Bandit(PlainScale(epsilon=0.09, plays=60), 2)  # which is rounded up now
+    assert again._learner.schedule.least_scale == least_scale(0.09)
 
 
 # ---- scales, from now on

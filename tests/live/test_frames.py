@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,6 @@ import dpbandits as dpb
 from dpbandits._frames import clean
 from dpbandits.adapters.river import RiverPolicy
 from dpbandits.live.journal import Journal
-from dpbandits.live.noise import Due
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
@@ -59,8 +59,9 @@ class Angry(Exception):
         ("places", "answer"),
         ("places", "land"),
         ("places", "is_complete"),
+        ("drawing", "drawn"),
         ("noise", "asked"),
-        ("noise", "taken"),
+        ("noise", "check_taken"),
         ("ledger", "append"),
         ("statistics", "add"),
         ("journal", "append"),
@@ -73,7 +74,7 @@ def test_a_failure_anywhere_in_a_step(place: tuple[str, str], kind: type[BaseExc
     owner = {
         "statistics": bandit._learner.statistics[0],
         "journal": bandit._journal,
-        "ledger": bandit._learner.noise.ledger,
+        "ledger": bandit._learner.drawing.ledger,
     }.get(place[0]) or getattr(bandit._learner, place[0])
 
     def broken(*arguments: Any, **named: Any) -> Any:
@@ -94,8 +95,9 @@ def test_a_failure_anywhere_in_a_step(place: tuple[str, str], kind: type[BaseExc
             bandit.assign()
     bandit.detach()
     again = fresh(journal=tmp_path / "journal")
-    assert len(again.ledger) == 1
-    assert last in again.open_assignments()
+    is_drawn = place[0] in ("noise", "statistics")  # what comes after it was written to disk
+    assert len(again.ledger) == 1 + is_drawn
+    assert (last in again.open_assignments()) is not is_drawn
 
 
 @pytest.mark.parametrize("reward", [7.0 + REWARD, f"{REWARD}", [REWARD], complex(REWARD)])
@@ -166,6 +168,26 @@ def test_a_text_that_cannot_be_written_shows_nothing(monkeypatch: pytest.MonkeyP
 
 
 # ---- replay
+
+
+@pytest.mark.parametrize("kind", [OSError(5, "Input/output error"), KeyboardInterrupt(), Angry(str(ENCODED))])
+@pytest.mark.parametrize("call", ["write", "fsync", "ftruncate", "pwrite"])
+def test_a_journal_that_cannot_be_gone_on_with_shows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, kind: BaseException
+) -> None:
+    """Its last record, with a reward, is written again."""
+    path = tmp_path / "journal"
+    bandit, _ = one_answer_left(journal=path)
+    bandit.detach()
+
+    def broken(*arguments: Any) -> Any:
+        raise kind
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, broken)
+        problem = failure(fresh, journal=path)
+    assert found_in_frames(problem, *SECRETS) == []
+    assert fresh(journal=path).ledger.head[0] == 0  # and it is not locked
 
 
 def journal_with(tmp_path: Path, record: dict[str, Any]) -> Path:
@@ -280,6 +302,7 @@ def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> 
         lambda first: first["learner"]["places"].update(released=[5, 5]),
         lambda first: first["learner"]["places"].update(entered=-1000),
         lambda first: first["learner"].update(assigned=7),
+        lambda first: first["learner"].update(units={"0" * 32: [1, 0]}),
         lambda first: first["learner"].update(awaited=[[1, 0, 0]]),
         lambda first: forge(first, lambda row: row["live_policy"].update(epsilon=50)),
         lambda first: forge(first, lambda row: row["reward_guarantee"].update(epsilon=50)),
@@ -368,14 +391,23 @@ def test_nothing_that_holds_a_secret_shows_it() -> None:
     bandit, last = one_answer_left()
     learner = bandit._learner
     learner.draw_ahead(0)
-    noise = str(learner.noise.ahead._kept[0][0][1])
-    due = Due(0, 1.0, ENCODED, {}, None)
-    for thing in (bandit, learner, learner.places, learner.places.flights, learner.noise, learner.noise.ahead, due):
+    noise = str(learner.drawing.ahead._kept[0][0][1])
+    for thing in (bandit, learner, learner.places, learner.places.flights, learner.drawing, learner.drawing.ahead):
         assert not any(secret in repr(thing) for secret in (*SECRETS, noise))
     assert not any(secret in repr(learner.state) for secret in SECRETS)
     assert str(ENCODED) not in repr(vars(learner.places.flights[0, 0])["first"])
     bandit.close(last, REWARD)
     assert not any(secret in repr(learner.state) for secret in SECRETS)
+
+
+def test_groups_of_exceptions_are_not_repeated() -> None:
+    @clean
+    def several() -> None:
+        raise BaseExceptionGroup("several", [KeyboardInterrupt(), ValueError(str(ENCODED))])
+
+    problem = failure(several)
+    assert isinstance(problem, dpb.StepError)
+    assert found_in_frames(problem, *SECRETS) == []
 
 
 @pytest.mark.parametrize("limit", [150, 151, 152, 153, 300])

@@ -347,12 +347,54 @@ def test_a_call_in_the_middle_of_a_step_leaves_that_its_journal(
     assert len(refused) == 2
 
 
+def test_a_bandit_that_failed_lets_go_when_it_is_used_again(tmp_path: Path) -> None:
+    """If an interrupt came before it could let go at once."""
+    bandit = opened(tmp_path / "journal")
+    bandit._is_midway = True
+    with pytest.raises(dpb.StepError, match="failed halfway"):
+        bandit.spent()
+    opened(tmp_path / "journal").assign()
+
+
+def test_a_file_that_cannot_be_closed_does_not_keep_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    journal = bandit._journal
+    assert journal is not None
+    assert journal._file._handle is not None
+    os.close(journal._file._handle.fileno())
+    with pytest.raises(dpb.JournalError, match="Bad file descriptor"):
+        bandit.assign()
+    opened(path).assign()
+
+
+@pytest.mark.parametrize("removed", [0, 1])
+def test_killed_while_a_beginning_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removed: int) -> None:
+    """Whatever is left, a journal can be begun there."""
+    path = tmp_path / "journal"
+    real, left = os.unlink, [removed]
+
+    def killed(file: Any) -> None:
+        if not left[0]:
+            raise SystemExit
+        left[0] -= 1
+        real(file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", killed)
+        patched.setattr(Journal, "_append", lambda *arguments, **named: 1 / 0)
+        with pytest.raises((SystemExit, dpb.StepError)):
+            opened(path)
+    assert len(list(tmp_path.iterdir())) == 2 - removed
+    opened(path).assign()
+
+
 def test_what_a_detached_bandit_has_drawn_is_gone(tmp_path: Path) -> None:
     bandit = opened(tmp_path / "journal")
     bandit.close(bandit.assign(), 1.0)
-    assert bandit._learner.noise.ahead.count(0) == 1
+    assert bandit._learner.drawing.ahead.count(0) == 1
     bandit.detach()
-    assert bandit._learner.noise.ahead.count(0) == 0
+    assert bandit._learner.drawing.ahead.count(0) == 0
 
 
 class Calls:

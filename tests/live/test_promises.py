@@ -4,7 +4,8 @@ import math
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits.live.blocks import schedule_of
 from dpbandits.live.cost import declared_cost
-from dpbandits.mechanisms import GAUSSIAN, LAPLACE, SecureNoise, release
+from dpbandits.mechanisms import GAUSSIAN, LAPLACE, SecureNoise, public, release, secret
 from dpbandits.policies import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.phases import PhasePolicy
+from dpbandits.privacy import scale_for, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from phases import FIRST, Phases, State
 from serving import SERVABLE, SharedNoise, shown, step_by_step
@@ -382,6 +384,9 @@ def test_a_tail_that_is_larger_than_was_proved_is_not_released() -> None:
     bandit = dpb.Bandit(policy, 2, accept_delta=True)
     schedule = bandit._learner.schedule
     assert schedule.block(100_005) is not None
+    looked_at = schedule.beginning(100_000)
+    expected = math.fsum(block.scale**-2 for block in looked_at) + policy.squared_loss_after(looked_at[-1].last)
+    assert schedule.most_squares == pytest.approx(expected, rel=1e-9)
     with pytest.raises(
         dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves, not to have a scale"
     ):
@@ -395,6 +400,94 @@ def test_no_honest_policy_is_refused(policy: Policy) -> None:
     kind = type(policy)
     mine = type("Mine", (kind,), {"name": "mine"})
     dpb.Bandit(mine(**vars(policy)), 3, accept_delta=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated(Policy):
+    """Releases the sum of all rewards so many times, each with the same noise."""
+
+    name = "repeated"
+    source = "this file"
+
+    epsilon: float
+    uses: int
+    scale: float | None = None
+    delta: float = 0.0
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        return Setup(RepeatedParams(self._scale), RepeatedState, {"arms": arms})
+
+    def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
+        return dpb.Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="composition", certified=True)
+
+    def live(self, contributions: int, grid_bits: int) -> "Repeated":
+        return self
+
+    def blocks(self, horizon: int) -> Iterator[Block]:
+        return (Block(1, number, self._scale) for number in range(1, self.uses + 1))
+
+    def squared_loss_after(self, last: int) -> float:
+        return (self.uses - last) * self._scale**-2
+
+    @property
+    def _scale(self) -> float:
+        return scale_for(self.epsilon, uses=self.uses) if self.scale is None else self.scale
+
+
+class RepeatedParams(NamedTuple):
+    scale: float
+
+
+class RepeatedState(NamedTuple):
+    means: Annotated[Any, public("arms")]
+    sums: Annotated[Any, secret("arms")]
+
+
+@select.register(RepeatedParams)
+@kernel
+def _select_repeated(params: RepeatedParams, state: RepeatedState, t: int) -> int:
+    return int(np.argmax(state.means))
+
+
+@update.register(RepeatedParams)
+@kernel
+def _update_repeated(
+    params: RepeatedParams, state: RepeatedState, arm: int, plays: int, reward: Any, t: int, noise: Any
+) -> None:
+    state.sums[arm] += reward
+    state.means[arm] = release(noise, state.sums[arm], params.scale, LAPLACE, arm)
+
+
+def test_what_costs_exactly_what_it_promises_is_not_refused() -> None:
+    """k releases of scale k/ε cost ε, and not a rounding error more; and the ledger says so too."""
+    for epsilon in (0.1, 0.5, 1.0, 0.3):
+        for uses in (3, 5, 6, 7, 10, 49):
+            policy = Repeated(epsilon=epsilon, uses=uses)
+            bandit = dpb.Bandit(policy, 2, noise=SharedNoise(1))
+            step_by_step(bandit, lambda n, arm: 1.0, 4 * uses)
+            assert bandit.exhausted or max(bandit._learner.places.released) == uses
+            assert bandit.spent().epsilon <= epsilon
+            found = dpb.check_ledger(bandit.ledger.to_jsonl(), policy=Repeated, head=bandit.ledger.head)
+            assert found.holds
+
+
+def test_a_long_schedule_that_spends_all_it_proved_comes_to_its_end() -> None:
+    """Rounding errors of a hundred thousand sums, all in one direction, refuse nobody."""
+    for scale in (909.0, 700.0, 333.3, 1234.5):
+        blocks = 100_000 + 20_000
+        rho = blocks / scale**2 / 2
+        epsilon = zcdp_epsilon(rho * (1 + 1e-9), 1e-6)
+        policy = Repeated(epsilon=epsilon, delta=1e-6, uses=blocks, scale=scale)
+        schedule = dpb.Bandit(policy, 2, accept_delta=True)._learner.schedule
+        assert schedule.most_squares < math.inf
+        assert schedule.block(blocks - 1) is not None
+        assert schedule.block(blocks) is None
+
+
+def test_a_scale_that_is_next_to_nothing_is_refused_in_words() -> None:
+    for scale in (1e-160, 1e-300, 5e-324):
+        with pytest.raises(dpb.InvalidInput):
+            dpb.Bandit(Repeated(epsilon=1.0, uses=3, scale=scale), 2)
 
 
 @pytest.mark.parametrize("policy", SERVABLE, ids=shown)
@@ -451,6 +544,54 @@ def test_the_tail_of_a_schedule_is_bounded() -> None:
 
 
 # ---- what is released is the learner's own sum
+
+
+class ShyParams(NamedTuple):
+    plays: int
+    scale: float
+
+
+@select.register(ShyParams)
+@kernel
+def _select_shy(params: ShyParams, state: Any, t: int) -> int:
+    return 0
+
+
+@update.register(ShyParams)
+@kernel
+def _update_shy(params: ShyParams, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    value = release(noise, reward, params.scale, LAPLACE, arm)
+    if value > 10.0:
+        raise dpb.InvalidInput(f"cannot do with {value}")
+
+
+class Shy(ExploreThenCommit):
+    """Fails if a released value is too large for it."""
+
+    def configure(self, arms: int, horizon: int) -> Any:
+        setup = super().configure(arms, horizon)
+        return setup._replace(params=ShyParams(*setup.params))
+
+
+def test_a_policy_that_does_not_like_a_value_does_not_get_another(tmp_path: Path) -> None:
+    """The value is on disk before the policy sees it. Otherwise the one that was published would be one it likes."""
+    noise = SharedNoise(1)
+    draws = []
+    noise.draw = lambda scale, mechanism: draws.append(1) or 100 * 4096  # type: ignore[func-returns-value,method-assign]
+    policy = Shy(epsilon=1.0, plays=2)
+    bandit = dpb.Bandit(policy, 2, noise=noise, journal=tmp_path / "journal")
+    waiting = [bandit.assign() for _ in range(4)]
+    bandit.close(waiting[0], 1.0)
+    with pytest.raises(dpb.InvalidInput, match=r"cannot do with 102\.0"):
+        bandit.close(waiting[2], 1.0)
+    with pytest.raises(dpb.StepError, match="failed halfway"):
+        bandit.assign()
+    made = len(draws)
+    for _ in range(3):
+        with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):
+            dpb.Bandit(policy, 2, noise=noise, journal=tmp_path / "journal")
+    assert len(draws) == made
+    assert b'"released":[102.0]' in (tmp_path / "journal").read_bytes()
 
 
 def test_noise_is_added_to_the_sums_of_the_learner() -> None:

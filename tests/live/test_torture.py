@@ -67,7 +67,7 @@ class Scene:
         bandit = opened(path)
         bandit._learner.draw_ahead(0)  # a noise that is drawn in the step would be there to be seen
         bandit._learner.draw_ahead(1)
-        noises = [str(noise) for kept in bandit._learner.noise.ahead._kept.values() for _, noise in kept]
+        noises = [str(noise) for kept in bandit._learner.drawing.ahead._kept.values() for _, noise in kept]
         step(bandit)
         self.after = known(bandit)
         values = [row.content["value"] for row in list(bandit.ledger)[rows:]]
@@ -199,8 +199,8 @@ def test_an_interrupt_at_any_opcode(scene: Scene, tmp_path: Path, torture: bool)
 
 
 @contextmanager
-def failing(bandit: dpb.Bandit, place: str, first: Interrupts) -> Iterator[None]:
-    """Let something in the middle of a step be interrupted, and turn on what comes after."""
+def failing(bandit: dpb.Bandit, place: str, first: Interrupts, kind: type[BaseException]) -> Iterator[None]:
+    """Let something in the middle of a step fail, saying what it should not, and turn on what comes after."""
     learner = bandit._learner
     owner: Any
     owner, name = {
@@ -215,7 +215,7 @@ def failing(bandit: dpb.Bandit, place: str, first: Interrupts) -> Iterator[None]
     def interrupted(*arguments: Any) -> Any:
         real(*arguments)
         first.is_on = True
-        raise KeyboardInterrupt
+        raise kind(ENCODED) if issubclass(kind, Exception) else kind
 
     setattr(owner, name, interrupted)
     try:
@@ -224,28 +224,29 @@ def failing(bandit: dpb.Bandit, place: str, first: Interrupts) -> Iterator[None]
         setattr(owner, name, real)
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])
 @pytest.mark.parametrize("place", ["before the step", "the state", "the sum", "the journal", "the mark"])
-def test_a_second_interrupt_at_any_opcode_after_a_first(
-    scene: Scene, tmp_path: Path, place: str, torture: bool
+def test_an_interrupt_at_any_opcode_after_a_failure(
+    scene: Scene, tmp_path: Path, place: str, kind: type[BaseException], torture: bool
 ) -> None:
-    """The first one comes in the middle of the work, the second one while that is being handled."""
+    """The failure, itself an interrupt or not, comes in the middle of the work, the interrupt while it is handled."""
     at, hits = 0, 0
     while True:
         path = tmp_path / "journal"
         bandit = scene.begin(path)
         interrupts = Interrupts(at, is_on=False)
-        with failing(bandit, place, interrupts):
+        with failing(bandit, place, interrupts, kind):
             problem = attempted(lambda: scene.step(bandit), interrupts)  # noqa: B023
-        assert problem is None or isinstance(problem, KeyboardInterrupt)
+        assert problem is None or isinstance(problem, KeyboardInterrupt | dpb.StepError)
         if interrupts.is_on and problem is not None:
             hits += interrupts.is_hit
             assert set(found_in_frames(problem, str(REWARD))) <= {"clean.<locals>.called: arguments"}
         scene.check(path, bandit, problem)
         if not interrupts.is_hit:
             break
-        at += 1 if torture else 5
+        at += 1 if torture else 7
     is_reached = interrupts.is_on
-    assert hits > (20 if torture else 4) or not is_reached
+    assert hits > (20 if torture else 2) or not is_reached
 
 
 # ---- full disks

@@ -308,6 +308,22 @@ def test_threads_do_not_release_a_node_twice(make: Make) -> None:
     assert counter.count == 200
 
 
+def test_nothing_gets_into_the_middle_of_an_insertion(make: Make) -> None:
+    """As a signal handler would try to."""
+
+    class Interrupted(SecureNoise):
+        def encode(self, reward: float) -> int:
+            if reward < 1.0:
+                with pytest.raises(StepError, match="in the middle of an insertion"):
+                    counter.insert(1.0)
+            return super().encode(reward)
+
+    counter = make(1.0, Interrupted())
+    counter.insert(0.5)
+    counter.insert(1.0)
+    assert counter.count == 2
+
+
 def test_a_counter_cannot_be_copied(make: Make) -> None:
     counter = make(1.0, SecureNoise())
     for action in (copy.copy, copy.deepcopy, pickle.dumps):

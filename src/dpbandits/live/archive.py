@@ -63,7 +63,9 @@ def take_again(learner: Learner, record: dict[str, Any]) -> bool:
     number, reward = record["close"], record["reward"]
     if not learner.can_close(number, reward):
         return False
-    again = closing_record(number, reward, learner.close(number, reward, _stored(record)), learner)
+    released = learner.close(number, reward, _stored(record))
+    again = closing_record(number, reward, released.draws, learner)
+    learner.learn(released)
     if "scales" not in record:  # written before they were stored
         again.pop("scales", None)
     return again == record
@@ -104,6 +106,12 @@ def resumed(
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
     return None if learner is None else (configuration, learner)
+
+
+@clean
+def force(journal: Journal) -> None:
+    """Force to disk what was read of a journal, its last record above all."""
+    journal.force()
 
 
 @clean

@@ -107,7 +107,7 @@ class Bandit:
             else:
                 configuration, learner = found
             if kept is not None:
-                kept.force()  # the witness is told nothing that the disk could still lose
+                archive.force(kept)  # the witness is told nothing that the disk could still lose
             ask(witness, learner.ledger.head)
             if kept is not None:
                 archive.go_on(kept, configuration, learner)
@@ -276,7 +276,7 @@ class Bandit:
                 )
             text = archive.to_text(self._configuration, self._learner)
             self._has_ended = True
-            self._learner.noise.ahead.drop()
+            self._learner.drawing.ahead.drop()
         return text
 
     @classmethod
@@ -301,7 +301,7 @@ class Bandit:
         """End this bandit and let go of its journal, which another process may then open."""
         with self._alone():
             self._has_ended = True
-            self._learner.noise.ahead.drop()
+            self._learner.drawing.ahead.drop()
             if self._journal is not None:
                 self._journal.close()
 
@@ -351,10 +351,11 @@ class Bandit:
         self._is_midway = True
         released = learner.close(number, encoded)
         if self._journal is not None:
-            record = archive.closing_record(number, encoded, released, learner)
-            self._journal.append(record, durable_mark=bool(released))
-        if released:
+            record = archive.closing_record(number, encoded, released.draws, learner)
+            self._journal.append(record, durable_mark=bool(released.draws))
+        if released.draws:
             ask(self._witness, learner.ledger.head)
+            learner.learn(released)
         self._is_midway = False
 
     def _alone(self) -> AbstractContextManager[bool]:

@@ -43,7 +43,8 @@ class Schedule:
         self.most_squares = math.inf
         self._blocks = blocks
         self._rest: Iterator[Block] | None = None
-        self._squares: list[float] = []  # 1/scale² of the blocks up to each one that was made
+        # Σ 1/scale² of the blocks up to each one that was made, and what rounding has taken from it.
+        self._squares: list[tuple[float, float]] = []
         self._made: list[Block] = []
 
     def block(self, number: int) -> Block | None:
@@ -74,9 +75,10 @@ class Schedule:
                 f"its guarantee takes, not {block.scale}."
             )
         made = len(self._made)
-        squares = squared_loss(block) + (self._squares[made - 1] if made else 0.0)
-        self._squares[made:] = [squares]  # also if an interrupt came after this, and it is made again
-        if squares > self.most_squares:
+        squares, lost = self._squares[made - 1] if made else (0.0, 0.0)
+        squares, rounded = _two_sum(squares, squared_loss(block))
+        self._squares[made:] = [(squares, lost + rounded)]  # also if an interrupt came after this, and it is made again
+        if self.most_squares < math.inf and not squares + lost + rounded <= self.most_squares:
             raise InvalidInput(
                 f"Expected block {len(self._made)} of a policy to be within what its `squared_loss_after` leaves, "
                 f"not to have a scale of {block.scale}."
@@ -104,6 +106,13 @@ def squared_loss(block: Block) -> float:
     """Return the square of what a release of the block costs; infinity if that is more than a number can hold."""
     loss = 1 / block.scale
     return loss * loss
+
+
+def _two_sum(a: float, b: float) -> tuple[float, float]:
+    """Return a + b, and exactly what rounding has taken from it (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def entering_limit(horizon: float, source: SecureNoise) -> int:

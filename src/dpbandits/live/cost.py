@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
-from dpbandits.live.blocks import Schedule
+from dpbandits.live.blocks import Schedule, squared_loss
 from dpbandits.live.configuration import Configuration, Terms, is_ours
 from dpbandits.policies import Block, Policy
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, group_guarantee, zcdp_epsilon
@@ -79,10 +79,9 @@ def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guara
     if not schedule.is_cumulative:
         return cost_of_blocks(blocks, promised.delta, grid)
     has_ended = schedule.block(len(blocks)) is None
-    squares = above(math.fsum(block.scale**-2 for block in blocks))
-    rest = (
-        0.0 if has_ended else _validate.real("[0, inf]", squared_loss_after=policy.squared_loss_after(blocks[-1].last))
-    )
+    squares = above(math.fsum(map(squared_loss, blocks)))
+    rest = 0.0 if has_ended else policy.squared_loss_after(blocks[-1].last)
+    rest = _validate.real("[0, inf]", squared_loss_after=rest)
     if rest == math.inf:
         raise InvalidInput(
             f"Expected policy={policy.name} to prove what its releases cost together: an arm has more than "

@@ -20,6 +20,7 @@ import os
 import re
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +114,18 @@ class Journal:
             self._append(record, durable_mark=True)
             self._is_ready = True
         except BaseException as problem:
-            self._mark.unmake()
-            self._file.unmake()
+            self._take_back()
             if isinstance(problem, OSError):
                 raise self._unwritten(problem) from None
             raise
+
+    def _take_back(self) -> None:
+        """Remove what was made; killed anywhere in between, it leaves a journal that has yet to begin."""
+        self._count, self._checksum = 0, _START
+        with suppress(OSError, JournalError):
+            self._confirm(durable=False)
+        self._file.unmake()
+        self._mark.unmake()
 
     def force(self) -> None:
         """Force to disk what was read, and change nothing.

@@ -20,7 +20,7 @@ from dpbandits.live.choosing import chosen_arm
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
-from dpbandits.live.noise import Drawn, LiveNoise, is_same_scale
+from dpbandits.live.noise import Drawing, Drawn, LiveNoise, is_same_scale
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.units import Units
 from dpbandits.mechanisms import SecureNoise
@@ -34,6 +34,14 @@ class Choice(NamedTuple):
 
     arm: int
     block: int | None
+
+
+class Released(NamedTuple):
+    """What one closing releases: blocks of an arm in a row, from number `first` on."""
+
+    arm: int
+    first: int
+    draws: list[Drawn]
 
 
 class Learner:
@@ -65,7 +73,8 @@ class Learner:
         self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
         self.ledger = Ledger()
         self.ledger.append({**configuration.to_dict(), **terms.to_dict()})
-        self.noise = LiveNoise(source, self.ledger, configuration.scale_bits)
+        self.drawing = Drawing(source, self.ledger)
+        self.noise = LiveNoise(configuration.scale_bits)
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
         self.awaited: dict[int, Choice] = {}  # open assignments by number
         self.assigned = 0
@@ -132,47 +141,50 @@ class Learner:
         """Have noise for the arm's next releases, before a step that may need it. Nothing changes that is ever seen."""
         places = self.places
         # Every block that is full or being filled. The step that completes it finds its noise drawn.
-        missing = places.filling[arm] + 1 - places.released[arm] - self.noise.ahead.count(arm)
+        missing = places.filling[arm] + 1 - places.released[arm] - self.drawing.ahead.count(arm)
         if missing > 0:
             begin = places.filling[arm] + 1 - missing
             blocks = [self.schedule.block(begin + number) for number in range(missing)]
             # As many as it has had releases, so seldom. A bad block that is still far away disturbs nobody.
             with suppress(InvalidInput):
                 blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, places.released[arm]))))
-            self.noise.ahead.draw(arm, [block.scale for block in blocks if block is not None])
+            self.drawing.ahead.draw(arm, [block.scale for block in blocks if block is not None])
 
-    def close(self, number: int, reward: Any, stored: list[Drawn] | None = None) -> list[Drawn]:
+    def close(self, number: int, reward: Any, stored: list[Drawn] | None = None) -> Released:
         """Take in a reward, in the units of the noise source, and return what is released now.
 
-        `stored` holds this if it was drawn before.
+        `stored` holds the values if they were drawn before. The policy learns of them when they are on disk (`learn`).
         """
         arm, block = self.awaited.pop(number)
         if self.selection == number:
             self.selection = None
-        released: list[Drawn] = []
+        released = Released(arm, self.places.released[arm], [])
         if block is not None:
             self.places.answer(arm, block, reward)
             while self.places.is_complete(arm):
-                released.append(self._release(arm, None if stored is None else stored[len(released)]))
+                released.draws.append(self._draw(arm, None if stored is None else stored[len(released.draws)]))
         return released
 
-    def _release(self, arm: int, stored: Drawn | None) -> Drawn:
+    def _draw(self, arm: int, stored: Drawn | None) -> Drawn:
         number = self.places.released[arm]
         block, flight = self.places.land(arm)
-        self.noise.due(
-            arm,
-            block.scale,
-            flight.total,
-            {"release": number + 1, "count": block.last - block.first + 1, "first": flight.first, "last": flight.last},
-            stored,
-        )
-        plays = block.last - self.schedule.count(number)
-        update(self.params, self.state, arm, plays, 0, self.decisions + 1, self.noise)
-        drawn = self.noise.taken()
-        assert drawn.steps is not None
-        self.statistics[arm].add(drawn.value)
-        self.steps[arm].append(drawn.steps)
-        return drawn
+        count = block.last - block.first + 1
+        context = {"release": number + 1, "count": count, "first": flight.first, "last": flight.last}
+        return self.drawing.drawn(block, flight.total, arm, context, stored)
+
+    def learn(self, released: Released) -> None:
+        """Hand to the policy what was released."""
+        arm = released.arm
+        for number, drawn in enumerate(released.draws, start=released.first):
+            block = self.schedule.block(number)
+            assert block is not None
+            assert drawn.steps is not None
+            self.noise.due(arm, block.scale, drawn.value)
+            plays = block.last - self.schedule.count(number)
+            update(self.params, self.state, arm, plays, 0, self.decisions + 1, self.noise)
+            self.noise.check_taken()
+            self.statistics[arm].add(drawn.value)
+            self.steps[arm].append(drawn.steps)
 
     def worst_scales(self) -> list[float]:
         """Return the scales, on the grid, of the releases that the reward that has lost most is in."""
@@ -217,7 +229,7 @@ class Learner:
         self.places.restore({"landed": [0] * len(self.statistics), **snapshot["places"]})
         if "landed" not in snapshot["places"]:
             self._take_over_sums()
-        self.ledger = self.noise.ledger = Ledger.from_jsonl(snapshot["ledger"])
+        self.ledger = self.drawing.ledger = Ledger.from_jsonl(snapshot["ledger"])
         for row in self.ledger:
             if row.number > 0:
                 self._take_over(row.content)

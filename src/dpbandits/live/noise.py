@@ -1,7 +1,10 @@
-"""LiveNoise: lets out the one release that is due, of the learner's own sum, writes it into the ledger, nothing else.
+"""A live release, in two steps: it is drawn, from the learner's own sum, and later handed to the policy.
 
-A kernel that asks for another arm, another scale or a second release is refused before anything is drawn. What it hands
-over as its secret is not looked at. When a journal is read again, stored values take the place of new ones.
+In between it is written to the journal. So nothing that a policy does, not even a failure that depends on the value,
+can make it be drawn again. When a journal is read again, stored values take the place of new ones.
+
+A kernel that asks for another arm, another scale or a second release is refused. What it hands over as its secret is
+not looked at.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +14,8 @@ from dpbandits.live.ahead import NoiseAhead
 from dpbandits.live.blocks import live_scale
 from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release
 from dpbandits.mechanisms.recording import release_row
-from dpbandits.privacy import DiscreteLaplaceEvent, Ledger
+from dpbandits.policies import Block
+from dpbandits.privacy import DiscreteLaplaceEvent, Event, Ledger
 
 _SAME = 2.0**-20  # so much scales differ at most between machines, where they were rounded differently
 
@@ -39,56 +43,56 @@ class Drawn(NamedTuple):
     steps: float | None
 
 
-class Due:
-    """The release that comes next: a sum, which is secret, and how it is described."""
+class Drawing:
+    """What draws: adds noise to a sum, which is secret, and writes the release into the ledger."""
 
-    def __init__(self, arm: int, scale: float, total: Any, context: dict[str, Any], stored: Drawn | None) -> None:
-        self.arm, self.scale, self.total, self.context, self.stored = arm, scale, total, context, stored
-
-
-class LiveNoise:
-    """The noise source that a live policy gets: `due` says what it may release, `taken` returns what it did."""
-
-    def __init__(self, source: SecureNoise, ledger: Ledger, scale_bits: int | None) -> None:
+    def __init__(self, source: SecureNoise, ledger: Ledger) -> None:
         self.ahead = NoiseAhead(source)
         self.ledger = ledger
         self._source = source
+
+    def drawn(self, block: Block, total: Any, arm: int, context: dict[str, Any], stored: Drawn | None) -> Drawn:
+        """Return the release of a block's sum, described by the context; `stored` if it was drawn before."""
+        row = release_row(self._event(block, stored), arm, context)
+        if stored is None:
+            value = float(release(self._source, total + self.ahead.take(arm, block.scale), CARRIED, LAPLACE, arm))
+        else:
+            value = float(stored.value)
+        self.ledger.append({**row, "value": value})
+        return Drawn(value, row["scale"])
+
+    def _event(self, block: Block, stored: Drawn | None) -> Event:
+        if stored is None or stored.steps is None:
+            return self._source.event(block.scale)
+        grid = 2**self._source.grid_bits
+        if not is_same_scale(stored.steps / grid, block.scale):
+            raise StepError("A release was stored with another scale than its block has.")
+        return DiscreteLaplaceEvent(stored.steps, grid)
+
+
+class LiveNoise:
+    """The noise source that a live policy gets. It has nothing but the one value that is due, which is on disk."""
+
+    def __init__(self, scale_bits: int | None) -> None:
         self._scale_bits = scale_bits
-        self._due: Due | None = None
-        self._drawn: Drawn | None = None
+        self._due: tuple[int, float, float] | None = None  # arm, scale, value
 
-    def due(self, arm: int, scale: float, total: Any, context: dict[str, Any], stored: Drawn | None = None) -> None:
-        """Allow one release of this arm and sum with this scale, described by the context; `stored` if it was drawn."""
-        self._due, self._drawn = Due(arm, scale, total, context, stored), None
-
-    def taken(self) -> Drawn:
-        """Return what was released; it must have been."""
-        drawn, self._drawn = self._drawn, None
-        if drawn is None:
-            raise StepError("The policy did not make the release that its blocks announce.")
-        return drawn
+    def due(self, arm: int, scale: float, value: float) -> None:
+        """Allow one release of this arm with this scale, which has this value."""
+        self._due = (arm, scale, value)
 
     def asked(self, arm: int, scale: float, mechanism: int) -> float:
-        """Make the release that is due, if it is the one that the policy asks for, and return its value."""
+        """Return the value that is due, if it is the one that the policy asks for."""
         due, self._due = self._due, None
-        is_due = due is not None and (arm, live_scale(scale, self._scale_bits)) == (due.arm, due.scale)
+        is_due = due is not None and due[:2] == (arm, live_scale(scale, self._scale_bits))
         if due is None or not is_due or mechanism != LAPLACE:
             raise StepError(f"The policy asked for a release of arm {arm} with scale {scale}, which is not due.")
-        grid = 2**self._source.grid_bits
-        if due.stored is None or due.stored.steps is None:
-            event = self._source.event(due.scale)
-        elif is_same_scale(due.stored.steps / grid, due.scale):
-            event = DiscreteLaplaceEvent(due.stored.steps, grid)
-        else:
-            raise StepError(f"A release of arm {arm} was stored with another scale than its block has.")
-        row = release_row(event, arm, due.context)
-        if due.stored is None:
-            value = float(release(self._source, due.total + self.ahead.take(arm, due.scale), CARRIED, LAPLACE, arm))
-        else:
-            value = float(due.stored.value)
-        self.ledger.append({**row, "value": value})
-        self._drawn = Drawn(value, row["scale"])
-        return value
+        return due[2]
+
+    def check_taken(self) -> None:
+        """Refuse a policy that did not make its release."""
+        if self._due is not None:
+            raise StepError("The policy did not make the release that its blocks announce.")
 
 
 @release.register(LiveNoise)

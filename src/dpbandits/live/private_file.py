@@ -78,7 +78,8 @@ class PrivateFile:
             if self._process == _forks.this_process():
                 with suppress(OSError):  # at once, though a forked child may have the file open too
                     fcntl.flock(self._handle, fcntl.LOCK_UN)
-            self._handle.close()
+            with suppress(OSError):  # it is closed all the same
+                self._handle.close()
 
     def _open(self, flags: int) -> None:
         self._handle = io.FileIO(os.open(self.place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE), "r+")

@@ -93,7 +93,7 @@ class ContinualCounter(ABC):
         self._horizon = horizon
         self._params = params
         self._state = allocate(state_class, {"arms": 1, **sizes}, self._noise.secret_dtype)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._is_midway = False  # set before an insertion and cleared after it
         self._sum, self._count = 0.0, 0  # as they were after the last insertion that came to its end
         self._process = this_process()
@@ -108,6 +108,9 @@ class ContinualCounter(ABC):
         reward = _validate.real("[0, 1]", reward=reward)
         if this_process() != self._process:
             raise StepError("This counter belongs to the process that made it: a copy would reuse its noise.")
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            # By a signal handler, in the middle of an insertion.
+            raise StepError("This counter is in the middle of an insertion.")
         with self._lock:
             if self._is_midway:
                 raise StepError("An earlier insertion failed halfway: this counter takes no more items.")
