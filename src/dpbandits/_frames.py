@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
     """Make a function whose failures leave no trace of its arguments and its work.
 
-    After a failure, `_after_failure` of the object whose method it is is called, if there is one.
+    If it is a method, its object may have an `_after_failure`, which is called after a failure.
     """
 
     @wraps(function)
@@ -54,7 +54,7 @@ def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
             _tell(owner)
             if failure is None:
                 failure = StepError(
-                    f"A step ended with {kind}. What it said is not repeated, since it could tell a reward."
+                    f"A step ended with {kind}. What it said is not repeated, since it could reveal a reward."
                 )
             raise failure
         finally:

@@ -319,19 +319,29 @@ def test_a_forged_first_record_is_refused_in_one_sentence(
 ) -> None:
     path = tmp_path / "journal"
     fresh(journal=path).detach()
-    first = json.loads(path.read_bytes().splitlines()[0].split(b" ", 1)[1])
+    first = first_record(path)
     change(first)
+    begin_again(path, first)
+    before = path.read_bytes()
+    problem = failure(fresh, journal=path)
+    assert isinstance(problem, dpb.JournalError)
+    assert "\n" not in str(problem)
+    assert path.read_bytes() == before
+
+
+def first_record(path: Path) -> dict[str, Any]:
+    first: dict[str, Any] = json.loads(path.read_bytes().splitlines()[0].split(b" ", 1)[1])
+    return first
+
+
+def begin_again(path: Path, first: dict[str, Any]) -> None:
+    """Put a journal with this first record, and right checksums, in the place of another."""
     path.unlink()
     path.with_name("journal.mark").unlink()
     journal = Journal(path)
     assert list(journal.records()) == []
     journal.begin(first)
     journal.close()
-    before = path.read_bytes()
-    problem = failure(fresh, journal=path)
-    assert isinstance(problem, dpb.JournalError)
-    assert "\n" not in str(problem)
-    assert path.read_bytes() == before
 
 
 def forge(first: dict[str, Any], change: Callable[[dict[str, Any]], Any]) -> None:
@@ -348,19 +358,14 @@ def test_a_promise_of_more_than_was_asked_for_is_refused(tmp_path: Path) -> None
     path = tmp_path / "journal"
     policy = dpb.DPIMED(epsilon=1.0)
     dpb.Bandit(policy, 2, journal=path).detach()
-    first = json.loads(path.read_bytes().splitlines()[0].split(b" ", 1)[1])
+    first = first_record(path)
 
     def everything(row: dict[str, Any]) -> None:
         for column in ("live_policy", "reward_guarantee", "guarantee"):
             row[column]["epsilon"] = 50.0
 
     forge(first, everything)
-    path.unlink()
-    path.with_name("journal.mark").unlink()
-    journal = Journal(path)
-    assert list(journal.records()) == []
-    journal.begin(first)
-    journal.close()
+    begin_again(path, first)
     with pytest.raises(dpb.JournalError, match=r"Expected \(50.0, 0\), as it was promised .* to be within Budget"):
         dpb.Bandit(policy, 2, journal=path)
 

@@ -463,13 +463,13 @@ def test_a_journal_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: Is a directory"):
         opened(tmp_path)
     for device in ("/dev/null", "/dev/full"):
-        with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: it is no regular file"):
+        with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: it is not a regular file"):
             opened(Path(device))
     with pytest.raises(dpb.JournalError, match="cannot be opened as a journal: embedded null byte"):
         opened(Path("a\0b"))
     other = tmp_path / "notes.txt"
     other.write_text("Buy milk.\n")
-    with pytest.raises(dpb.JournalError, match=r"notes.txt is no journal"):
+    with pytest.raises(dpb.JournalError, match=r"notes.txt is not a journal"):
         opened(other)
     assert other.read_text() == "Buy milk.\n"
 

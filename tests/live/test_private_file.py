@@ -320,7 +320,7 @@ def test_a_large_file_that_is_no_journal_is_not_read(tmp_path: Path) -> None:
         file.truncate(10**9)  # zeros without an end of line, that take no room on the disk
     path.chmod(0o600)
     tracemalloc.start()
-    with pytest.raises(dpb.JournalError, match="journal is no journal"):
+    with pytest.raises(dpb.JournalError, match="journal is not a journal"):
         opened(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -524,7 +524,7 @@ def test_single_blocks_are_looked_at_as_they_come() -> None:
     schedule = bandit._learner.schedule
     assert schedule.least_scale == 1.0
     schedule._rest = iter([Block(schedule._made[-1].last + 1, 2**60, 0.5)])
-    with pytest.raises(dpb.InvalidInput, match=r"a scale of at least 1\.0, which its guarantee takes, not 0\.5"):
+    with pytest.raises(dpb.InvalidInput, match=r"a scale of at least 1\.0, as its guarantee requires, not 0\.5"):
         schedule.block(len(schedule._made))
 
 

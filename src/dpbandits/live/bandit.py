@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import NoReturn
 
 from dpbandits import _validate
@@ -20,7 +19,7 @@ from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
 from dpbandits.live.estimates import Comparison, Estimate, interval
-from dpbandits.live.journal import Journal
+from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
 from dpbandits.live.rewards import RewardScale
@@ -99,7 +98,7 @@ class Bandit:
             grid_bits=source.grid_bits,
         )
         witness = validated_witness(witness)
-        kept = _journal(journal, mark)
+        kept = journal_at(journal, mark)
         try:
             found = None if kept is None else archive.resumed(kept, configuration, source)
             if found is None:
@@ -403,16 +402,3 @@ class Bandit:
             shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
             raise InvalidInput(f"Expected arm={_validate.shown(arm)} to be one of {shown}.")
         return number
-
-
-def _journal(journal: object, mark: object) -> Journal | None:
-    """Return the journal at a path, not yet read."""
-    for name, path in (("journal", journal), ("mark", mark)):
-        is_path = isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str) and os.fspath(path) != ""
-        if path is not None and not is_path:
-            raise InvalidInput(f"Expected {name}={_validate.shown(path)} to be the path of a file.")
-    if journal is None:
-        if mark is not None:
-            raise InvalidInput(f"Expected mark={_validate.shown(mark)} together with a journal, whose mark it is.")
-        return None
-    return Journal(Path(journal), None if mark is None else Path(mark))  # type: ignore[arg-type]

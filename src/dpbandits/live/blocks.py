@@ -71,8 +71,8 @@ class Schedule:
             raise InvalidInput(f"Expected block {len(self._made)} of a policy to follow those before, not {block}.")
         if block.scale < self.least_scale:
             raise InvalidInput(
-                f"Expected block {len(self._made)} of a policy to have a scale of at least {self.least_scale}, which "
-                f"its guarantee takes, not {block.scale}."
+                f"Expected block {len(self._made)} of a policy to have a scale of at least {self.least_scale}, as "
+                f"its guarantee requires, not {block.scale}."
             )
         made = len(self._made)
         squares, lost = self._squares[made - 1] if made else (0.0, 0.0)

@@ -14,11 +14,11 @@ from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, squared_loss
 from dpbandits.live.configuration import Configuration, Terms, is_ours
 from dpbandits.policies import Block, Policy
+from dpbandits.policies.phases import ONE_RELEASE
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, group_guarantee, zcdp_epsilon
 from dpbandits.privacy.accountant import BASIC, ZCDP
 from dpbandits.privacy.rounding import MARGIN, above, ratio_up
 
-ONE_RELEASE = "one release of every reward"
 SAME = 1e-6  # machines round differently; what changed with a version changes more
 _MOST_LOOKED_AT = 100_000  # blocks of one arm, which takes a second or so; composing them takes ten
 
@@ -52,20 +52,29 @@ def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule
 
 def check_terms(configuration: Configuration, terms: Terms) -> None:
     """Refuse terms, as they were written down, that do not follow from each other, or are not what was asked for."""
-    implied = group_guarantee(terms.one_reward, configuration.contributions)
-    if exceeds(implied, terms.person, SAME):
+    if not person_follows(terms, configuration.contributions, SAME):
         raise InvalidInput(
-            f"Expected epsilon={implied.epsilon} of {configuration.contributions} rewards of one person to be at most "
-            f"{terms.person.epsilon}, as it was promised in the beginning."
+            f"Expected epsilon={terms.person.epsilon} of one person, as it was promised in the beginning, to follow "
+            f"from that of one reward, {terms.one_reward.epsilon}."
         )
-    policy = configuration.policy
-    if is_ours(policy):
-        allowed = Budget(policy.epsilon, getattr(policy, "delta", 0.0))  # type: ignore[attr-defined]
-        if exceeds(terms.person, allowed):
-            raise InvalidInput(
-                f"Expected ({terms.person.epsilon}, {terms.person.delta:g}), as it was promised in the beginning, to "
-                f"be within {allowed}."
-            )
+    if is_ours(configuration.policy) and exceeds(terms.person, allowed := budget_of(configuration.policy)):
+        raise InvalidInput(
+            f"Expected ({terms.person.epsilon}, {terms.person.delta:g}), as it was promised in the beginning, to be "
+            f"within {allowed}."
+        )
+
+
+def person_follows(terms: Terms, contributions: int, same: float) -> bool:
+    """Tell whether the promise to a person follows from that for one reward."""
+    try:
+        return not exceeds(group_guarantee(terms.one_reward, contributions), terms.person, same)
+    except InvalidInput:  # a delta of 1 or more
+        return False
+
+
+def budget_of(policy: Policy) -> Budget:
+    """Return what one of our policies was given to spend."""
+    return Budget(policy.epsilon, getattr(policy, "delta", 0.0))  # type: ignore[attr-defined]
 
 
 def least_scale(epsilon: float) -> float:

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits import _forks
-from dpbandits.errors import JournalError
+from dpbandits._validate import shown
+from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.private_file import PrivateFile
 
 _CHECKSUM = 16  # hexadecimal digits
@@ -193,7 +194,7 @@ class Journal:
 
     def _unmarked(self, is_journal: bool) -> JournalError:
         if not is_journal:
-            return JournalError(f"The file {self.path} is no journal.")
+            return JournalError(f"The file {self.path} is not a journal.")
         return JournalError(
             f"The journal {self.path} has no high-water mark {self._mark_path}, "
             "so nobody can tell whether it is an old copy that would draw its noise again."
@@ -201,6 +202,19 @@ class Journal:
 
     def _unwritten(self, problem: OSError) -> JournalError:
         return JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.")
+
+
+def journal_at(path: object, mark: object) -> Journal | None:
+    """Return the journal at a path, not yet read; None without a path."""
+    for name, given in (("journal", path), ("mark", mark)):
+        is_path = isinstance(given, str | os.PathLike) and isinstance(os.fspath(given), str) and os.fspath(given) != ""
+        if given is not None and not is_path:
+            raise InvalidInput(f"Expected {name}={shown(given)} to be the path of a file.")
+    if path is None:
+        if mark is not None:
+            raise InvalidInput(f"Expected mark={shown(mark)} together with a journal, whose mark it is.")
+        return None
+    return Journal(path, mark)  # type: ignore[arg-type]
 
 
 def _line(checksum: str, record: dict[str, Any]) -> tuple[bytes, str]:

@@ -86,7 +86,7 @@ class PrivateFile:
         found = os.fstat(self._handle.fileno())
         self._identity = (found.st_dev, found.st_ino)
         if not stat.S_ISREG(found.st_mode):
-            raise self._unopened("it is no regular file")
+            raise self._unopened("it is not a regular file")
         if found.st_uid != os.geteuid():
             raise self._unopened("it belongs to another user")
         if found.st_nlink != 1:

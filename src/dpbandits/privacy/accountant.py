@@ -48,7 +48,7 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float | None
     candidates = [(epsilon, delta, theorem) for theorem, epsilon in epsilons_by_theorem(listed, delta).items()]
     pure = _pure_epsilons(listed)
     if pure is not None:
-        candidates.insert(0, (_added_up(listed, pure), 0.0, BASIC))
+        candidates.insert(0, (_pure_sum(listed, pure), 0.0, BASIC))
     epsilon, needed_delta, theorem = min(candidates, key=lambda candidate: candidate[0], default=(math.inf, 0, ""))
     if math.isinf(epsilon):
         raise InvalidInput(f"Expected delta={delta} in (0, 1): Gaussian noise has no pure guarantee.")
@@ -75,7 +75,7 @@ def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[s
     return bounds
 
 
-def _added_up(events: list[Event], pure: list[float]) -> float:
+def _pure_sum(events: list[Event], pure: list[float]) -> float:
     """Return the sum of all losses. Of few different ones it is exact: k releases of scale k / ε cost ε."""
     counts = Counter(events)
     if len(counts) > _FEW or not all(isinstance(event, LaplaceEvent | DiscreteLaplaceEvent) for event in counts):

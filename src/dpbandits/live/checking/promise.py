@@ -24,7 +24,7 @@ from dpbandits.live.configuration import (
     is_ours,
     settings_of,
 )
-from dpbandits.live.cost import exceeds
+from dpbandits.live.cost import budget_of, exceeds, person_follows
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
@@ -242,12 +242,8 @@ def _guarantee(plain: object, column: str) -> Guarantee:
 
 def _check_group(promise: Promise) -> None:
     """Compare the two promises: that for one reward must be worth that for a person."""
-    people, terms = promise.configuration.contributions, promise.terms
-    try:
-        implied = group_guarantee(terms.one_reward, people)
-    except InvalidInput:  # a delta of 1 or more
-        implied = None
-    if implied is None or exceeds(implied, terms.person, promise.same):
+    terms = promise.terms
+    if not person_follows(terms, promise.configuration.contributions, promise.same):
         raise Wrong(
             f"Row 0 promises {stated(terms.one_reward)} in one reward, "
             f"from which {stated(terms.person)} in {terms.person.unit} does not follow."
@@ -275,7 +271,7 @@ def _check_guarantees(promise: Promise) -> None:
     assert terms.one_reward.unit == ONE_REWARD
     assert people == 1 or terms.person.unit != ONE_REWARD
     if is_ours(terms.policy):
-        allowed = Budget(configuration.policy.epsilon, getattr(configuration.policy, "delta", 0.0))  # type: ignore[attr-defined]
+        allowed = budget_of(configuration.policy)
         if exceeds(terms.person, allowed):
             raise Wrong(
                 f"Row 0 promises {stated(terms.person)}, which is more than its policy allows: {stated(allowed)}."
