@@ -24,7 +24,7 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
     for policy in listed:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"Expected {policy!r} to be a policy, such as UCB() or DPUCB(epsilon=1.0).")
-        # Its repr names every setting, and gives the policy its random numbers: it must be the same in every process.
+        # Its repr names every setting, and its random numbers follow from it: it must be the same in every process.
         parameters = getattr(policy, "__dataclass_params__", None)
         if parameters is None or not parameters.frozen or " at 0x" in repr(policy):
             raise InvalidInput(

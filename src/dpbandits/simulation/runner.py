@@ -1,6 +1,5 @@
 """simulate and summarise: many runs of policies, compiled, over all cores, the same on any number of them."""
 
-import hashlib
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +18,7 @@ from dpbandits.policies.base import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.results import SimulationResult
+from dpbandits.simulation.seeds import seeds_of_policies
 from dpbandits.simulation.summary import RegretSummary
 
 CHECKPOINTS = 200
@@ -60,7 +60,7 @@ def simulate(
     checkpoints = log_spaced(horizon, CHECKPOINTS)
     regrets, switches = {}, {}
     with Progress(len(named) * runs, "runs", progress) as bar, ThreadPoolExecutor(workers) as pool:
-        for (name, policy), seeds in zip(named.items(), _seeds(seed, named.values()), strict=True):
+        for (name, policy), seeds in zip(named.items(), seeds_of_policies(seed, named.values()), strict=True):
             bar.describe(f"preparing {name}")
             job = Job(policy, environment, horizon, checkpoints)
             bar.describe(name)
@@ -162,7 +162,7 @@ def play_runs(
         job.play(child, chunk.regrets, misses=chunk.misses)
         return chunk
 
-    todo = _chunks(_seeds(seed, [policy])[0], runs, horizon, done)
+    todo = _chunks(seeds_of_policies(seed, [policy])[0], runs, horizon, done)
     waiting: deque[Future[Runs]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
@@ -217,15 +217,3 @@ def _room(runs: int, points: int) -> tuple[NDArray[np.float64], NDArray[np.int64
     except MemoryError:
         needed = runs * points * 8 / 2**30
         raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
-
-
-def _seeds(seed: int, policies: Iterable[Policy]) -> list[np.random.SeedSequence]:
-    """Return an independent seed for every policy, which depends on its own settings alone."""
-    seen: dict[str, int] = {}
-    seeds = []
-    for policy in policies:
-        settings = repr(policy)
-        seen[settings] = seen.get(settings, 0) + 1
-        key = int.from_bytes(hashlib.sha256(settings.encode()).digest()[:16])
-        seeds.append(np.random.SeedSequence(seed, spawn_key=(key, seen[settings])))
-    return seeds

@@ -4,7 +4,6 @@ Two reward sequences that differ in one entry are neighbours: how differently a 
 differential privacy bounds.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpbandits.policies.base import Policy
 from dpbandits.simulation.script import Script
+from dpbandits.simulation.seeds import number_of_policy
 from dpbandits.simulation.trials_cpu import CPUPlayer
 from dpbandits.simulation.trials_gpu import GPUPlayer, has_gpu
 
@@ -82,7 +82,7 @@ class Trials:
     ) -> None:
         self.arms, self.horizon = arms, horizon
         self.is_exact = arms**horizon < 2**62
-        self._entropy = seed, int.from_bytes(hashlib.sha256(repr(policy).encode()).digest()[:16])
+        self._entropy = seed, number_of_policy(policy)
         self.on_gpu = has_gpu() if gpu is None else gpu
         kind: type[CPUPlayer | GPUPlayer] = GPUPlayer if self.on_gpu else CPUPlayer
         self._player: Player = kind(policy, arms, horizon, self.is_exact, workers or os.cpu_count() or 1)
