@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.dp_imed import DPIMED, NoiseAwareState, State
+from dpbandits.policies.dp_imed import DPIMED, State
 from dpbandits.policies.evidence import PooledSums, exponent, learn
+from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
+from dpbandits.policies.noise_aware_imed import State as NoiseAwareState
 from dpbandits.policies.phase_wise import PhaseWise, cost
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
 
@@ -76,6 +78,10 @@ class TailIMED(DPIMED):
     """DP-IMED with the exponent of the sum and its noises: Chernoff's, or the saddle-point approximation."""
 
     name = "tail-imed"
+    key = (
+        "TailIMED(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
+        "caution={caution!r}, saddlepoint={saddlepoint!r})"
+    )
 
     saddlepoint: bool
 
@@ -148,26 +154,34 @@ def _update(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoMeansIMED(DPIMED):
+class TwoMeansIMED(NoiseAwareIMED):
     """DP-IMED with phase-wise exponents for the gap of two noisy means."""
 
     name = "two-means-imed"
+    key = (
+        "TwoMeansIMED(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r}, "
+        "caution={caution!r})"
+    )
 
     def configure(self, arms: int, horizon: int) -> Setup:
         arms, horizon = validated_size(arms, horizon)
-        setup = DPIMED.configure(self, arms, horizon)
+        setup = NoiseAwareIMED.configure(self, arms, horizon)
         return Setup(TwoMeansParams(*setup.params), NoiseAwareState, setup.sizes)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SlopedIMED(DPIMED):
+class SlopedIMED(NoiseAwareIMED):
     """The noise-aware index with a caution that falls faster or slower with the number of arms."""
 
     name = "sloped-imed"
+    key = (
+        "SlopedIMED(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r}, "
+        "caution={caution!r}, slope={slope!r})"
+    )
 
     slope: float
 
     def configure(self, arms: int, horizon: int) -> Setup:
-        setup = DPIMED.configure(self, arms, horizon)
+        setup = NoiseAwareIMED.configure(self, arms, horizon)
         caution = 1.0 - self.slope * math.log(max(arms, 2) / 2)
         return Setup(setup.params._replace(caution=caution), setup.state_class, setup.sizes)

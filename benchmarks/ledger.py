@@ -114,7 +114,7 @@ def main() -> None:
     changes = int(sys.argv[1]) if len(sys.argv) > 1 else CHANGES
     settings = [
         setting("dp-imed, epsilon 1", dpb.DPIMED(epsilon=1.0)),
-        setting("recommended, epsilon 9, 3 rewards a person", dpb.recommended(epsilon=9.0), contributions=3),
+        setting("noise-aware-imed, epsilon 9, 3 rewards a person", dpb.recommended(epsilon=9.0), contributions=3),
         setting("adap-klucb, epsilon 0.7", dpb.AdaPKLUCB(epsilon=0.7)),
         setting("block-ucb, epsilon 0.5, horizon 500", dpb.BlockUCB(epsilon=0.5), horizon=500),
         setting("dp-ucb-int, epsilon 2, horizon 400", dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=400)),

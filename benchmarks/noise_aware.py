@@ -52,8 +52,7 @@ def play(contenders: dict[str, Contender], cases: list[Case], horizon: int, runs
     return compare(contenders, cases, horizon=horizon, runs=runs, seed=0, folder=HERE / "parts")
 
 
-AWARE = partial(dpb.DPIMED, index="noise-aware")
-ours = made(AWARE)
+ours = made(dpb.NoiseAwareIMED)
 
 
 def search(cases: list[Case], title: str) -> None:
@@ -64,20 +63,20 @@ def search(cases: list[Case], title: str) -> None:
         "chernoff: the sum and its noises": made(TailIMED, **same, saddlepoint=False),
         "saddlepoint: the tail of the sum": made(TailIMED, **same, saddlepoint=True),
         "saddlepoint, caution 1": made(TailIMED, **same, saddlepoint=True, caution=1.0),
-        "phase-wise": made(AWARE, **same, caution=0.0),
-        "phase-wise, two means": made(TwoMeansIMED, index="noise-aware", **same, caution=0.0),
-        "phase-wise, caution 1": made(AWARE, **same, caution=1.0),
-        "phase-wise, caution by arms": made(AWARE, **same),
+        "phase-wise": made(dpb.NoiseAwareIMED, **same, caution=0.0),
+        "phase-wise, two means": made(TwoMeansIMED, **same, caution=0.0),
+        "phase-wise, caution 1": made(dpb.NoiseAwareIMED, **same, caution=1.0),
+        "phase-wise, caution by arms": made(dpb.NoiseAwareIMED, **same),
     }
     grid: dict[str, Contender] = {}
     for first in (8, 12, 16, 24):
         for growth in (1.25, 1.5, 2.0):
-            grid[f"first {first}/ε, growth {growth:g}"] = made(AWARE, first=first, growth=growth)
+            grid[f"first {first}/ε, growth {growth:g}"] = made(dpb.NoiseAwareIMED, first=first, growth=growth)
     front: dict[str, Contender] = {}
     for caution in (-2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0):
-        front[f"caution {caution:g} for any number of arms"] = made(AWARE, caution=caution)
+        front[f"caution {caution:g} for any number of arms"] = made(dpb.NoiseAwareIMED, caution=caution)
     for slope in (0.3, 0.4, 0.5, 0.7, 0.8):
-        front[f"caution 1 - {slope:g} ln(K/2)"] = made(SlopedIMED, index="noise-aware", slope=slope)
+        front[f"caution 1 - {slope:g} ln(K/2)"] = made(SlopedIMED, slope=slope)
     front["caution 1 - 0.6 ln(K/2)"] = ours
     rival = {"dp-imed": made(dpb.DPIMED)}
     text = ""
@@ -154,15 +153,15 @@ def report(cases: list[Case], title: str, *, at_every_step: bool) -> None:
     """Compare the recommended policy with every other one."""
     criteria, rivals = [], []
     for horizon in (10**4, *HORIZONS):
-        board = play({"recommended": ours}, cases, horizon)
-        criteria.append(_criteria(board.of("recommended"), horizon))
+        board = play({"noise-aware-imed": ours}, cases, horizon)
+        criteria.append(_criteria(board.of("noise-aware-imed"), horizon))
         others = play(IN_PHASES, cases, horizon)
         if at_every_step:
             others += play(AT_EVERY_STEP, cases, horizon, STEP_RUNS[horizon])
-        worst = [any(is_worse(a, b) for b in _same(others, a)) for a in board.of("recommended")]
+        worst = [any(is_worse(a, b) for b in _same(others, a)) for a in board.of("noise-aware-imed")]
         criteria[-1].append(f"{np.mean(worst):.1%}")
         for name in others.policies:
-            pairs = list(zip(board.of("recommended"), others.of(name), strict=True))
+            pairs = list(zip(board.of("noise-aware-imed"), others.of(name), strict=True))
             quotients = [other.mean / mine.mean for mine, other in pairs]
             rivals.append(
                 [
@@ -199,8 +198,8 @@ def speed() -> None:
     environment = dpb.Bernoulli([0.55, 0.2, *[0.1] * 8])
     rows = []
     measured = {
-        "recommended": ours,
-        "dp-klucb noise-aware": made(dpb.DPKLUCB, index="noise-aware"),
+        "noise-aware-imed": ours,
+        "noise-aware-klucb": made(dpb.NoiseAwareKLUCB),
         "adac-ucb (delta 1e-6)": made(dpb.AdaCUCB, delta=1e-6),
         **IN_PHASES,
     }

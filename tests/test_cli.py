@@ -47,7 +47,7 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
     readers: dict[str, Any] = {"parquet": pd.read_parquet, "csv": pd.read_csv}
     frame = pd.DataFrame(json.loads(data.read_text())) if ending == "json" else readers[ending](data)
     assert list(frame.columns) == ["policy", "run", "t", "regret"]
-    assert set(frame.policy) == {"ucb", "dp-ucb", "dp-ucb-int"}
+    assert set(frame.policy) == {"ucb", "dp-ucb variant=published", "dp-ucb-int"}
     assert frame.run.max() == 19
     assert figure.read_bytes().startswith(b"\x89PNG")
 
@@ -149,7 +149,7 @@ def test_compare_ranks_and_writes(run: Any, tmp_path: Path) -> None:
     assert "Over all 4 cases" in out
     assert "10 arms, ε = 0.1; lower bound for long runs, C ln T = 704.1" in out
     scores = pd.read_csv(out_folder / "scores.csv")
-    assert scores["policy"].unique().tolist() == ["recommended", "dp-se", "ucb"]
+    assert scores["policy"].unique().tolist() == ["noise-aware-imed", "dp-se", "ucb"]
     assert len(scores) == 12
     assert pd.read_csv(out_folder / "ranking.csv")["cases"].tolist() == [4, 4, 4]
     assert (out_folder / "comparison.png").read_bytes().startswith(b"\x89PNG")
@@ -179,7 +179,7 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
     assert out.count("With ε = ") == 3
     assert "Advice: " in out
     assert figure.read_bytes().startswith(b"\x89PNG")
-    assert out.count("recommended") >= 3
+    assert out.count("noise-aware-imed") >= 3
     both = run(*words[:3], "--gap", "0.2,0.3", *words[5:])[1]
     assert both.count("Advice: ") == 2
     exact = run("plan", "--means", "0.5,0.7", *words[5:])[1]
@@ -191,8 +191,8 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
     [
         (("compare", "--instances", "nothing"), "Expected instances='nothing' to be one of paper, five-arms"),
         (
-            ("compare", "--policies", "dp-imed:index=better"),
-            "Expected index='better' to be one of published, noise-aware",
+            ("compare", "--policies", "private-ucb:relaxation=better"),
+            "Expected relaxation='better' to be one of ",
         ),
         (("compare", "--policies", ","), "Expected policies=',' to name at least one of ucb,"),
         (
@@ -204,9 +204,12 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
         (("plan", "--gap", "0.6"), "Expected gap=0.6 in (0, 0.5]"),
         (
             ("plan", "--delta", "0.1"),
-            "Expected delta=0.1 only with a policy that uses one, unlike dp-imed and adap-klucb",
+            "Expected delta=0.1 only with a policy that uses one, unlike noise-aware-imed and dp-imed and",
         ),
-        (("compare", "--delta", "0.1"), "Expected delta=0.1 only with a policy that uses one, unlike dp-imed and"),
+        (
+            ("compare", "--delta", "0.1"),
+            "Expected delta=0.1 only with a policy that uses one, unlike noise-aware-imed and dp-imed and",
+        ),
         (("plan", "--gap", ","), "Expected gap=',' to be a number"),
         (("plan", "--arms", "1"), "Expected arms=1 in [2, 10000]"),
         (("plan", "--means", "0.5"), "Expected means='0.5' to be at least two success rates"),

@@ -143,7 +143,7 @@ def test_what_is_claimed() -> None:
         (ExploreThenCommit(epsilon=0.5, plays=20), 2, 64),
         (dpb.DPUCB(epsilon=1.0), 2, 8),
         (dpb.DPUCB(epsilon=1.0), 1, 8),
-        (dpb.DPIMED(epsilon=1.0, index="noise-aware"), 2, 48),
+        (dpb.NoiseAwareIMED(epsilon=1.0), 2, 48),
         (dpb.DPSE(epsilon=1.0), 2, 32768),
         (dpb.DPUCBInt(epsilon=3.0, delta=0.0, horizon=5), 2, 5),
     ],

@@ -350,7 +350,7 @@ def test_single_blocks_cost_the_worst_of_them() -> None:
 
 @pytest.mark.parametrize(
     "policy",
-    [dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), dpb.DPIMED(epsilon=9.0, index="noise-aware", growth=1.2)],
+    [dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), dpb.NoiseAwareIMED(epsilon=9.0, growth=1.2)],
     ids=lambda policy: policy.name,
 )
 def test_a_bandit_moves_as_text_in_the_middle_of_everything(policy: Policy) -> None:

@@ -20,10 +20,15 @@ from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from plain_scale import PlainScale
-from serving import SharedNoise
+from serving import SERVABLE, SharedNoise
 
 BEFORE = Path(__file__).with_name("before")
-CASES: dict[str, tuple[Policy, dict[str, Any]]] = {
+Case = tuple[Policy, dict[str, Any]]
+NOISE_AWARE: Case = (
+    dpb.NoiseAwareIMED(epsilon=1.5, first_phase=6),
+    {"reward_bounds": (1, 5), "default_reward": 3},
+)
+DP_UCB_INT: dict[str, Case] = {
     "dp-ucb-int": (dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=400), {}),
     "dp-ucb-int-for-ever": (
         dpb.DPUCBInt(epsilon=9.0, delta=1e-6, accounting="corollary", series="constant", v=1.3),
@@ -33,16 +38,38 @@ CASES: dict[str, tuple[Policy, dict[str, Any]]] = {
         dpb.DPUCBInt(epsilon=3.0, delta=1e-6, bonus="frozen", series="x", horizon=400),
         {"accept_delta": True},
     ),
-    "dp-imed": (
-        dpb.DPIMED(epsilon=1.5, index="noise-aware", first_phase=6),
-        {"reward_bounds": (1, 5), "default_reward": 3},
-    ),
-    "ada-p-ucb": (dpb.AdaPUCB(epsilon=0.7), {}),
+}
+OWN: dict[str, Case] = {
     "explore-then-commit": (ExploreThenCommit(epsilon=1.0, plays=5), {}),
     "phases": (Phases(epsilon=0.7), {"grid_bits": 20}),
-    "plain-scale": (PlainScale(epsilon=0.09, plays=60), {}),  # whose cost is above its promise by a rounding error
 }
-ABOVE = {"plain-scale"}  # whose ledger did not hold in the version before either
+# By the folder of their format, the last one that has it, and by the names that the files have there.
+FORMATS: dict[str, dict[str, Case]] = {
+    "format_1": {
+        **DP_UCB_INT,
+        "dp-imed": NOISE_AWARE,
+        "ada-p-ucb": (dpb.AdaPUCB(epsilon=0.7), {}),
+        **OWN,
+        "plain-scale": (PlainScale(epsilon=0.09, plays=60), {}),  # whose cost is above its promise by a rounding error
+    },
+    "format_2": {
+        **DP_UCB_INT,
+        "dp-ucb-int-no-horizon": (dpb.DPUCBInt(epsilon=3.0, delta=1e-6), {"accept_delta": True}),
+        "dp-imed": (dpb.DPIMED(epsilon=0.7), {}),
+        "dp-imed-tuned": (dpb.DPIMED(epsilon=0.7, growth=1.5, first_phase=2, caution=0.5), {}),
+        "dp-imed-noise-aware": (dpb.recommended(epsilon=2.0), {"contributions": 3}),
+        "dp-imed-noise-aware-tuned": NOISE_AWARE,
+        "dp-klucb": (dpb.DPKLUCB(epsilon=0.7, first_phase=3), {}),
+        "dp-klucb-noise-aware": (dpb.NoiseAwareKLUCB(epsilon=1.5, growth=1.2), {}),
+        "ada-p-ucb": (dpb.AdaPUCB(epsilon=0.7), {}),
+        "ada-p-klucb": (dpb.AdaPKLUCB(epsilon=7.0, alpha=0.5), {}),
+        "block-ucb": (dpb.BlockUCB(epsilon=0.7, confidence=1.0), {}),
+        "anytime-lazy-ucb": (dpb.AnytimeLazyUCB(epsilon=0.7), {}),
+        **OWN,
+    },
+}
+CASES = {f"{folder}/{name}": case for folder, cases in FORMATS.items() for name, case in cases.items()}
+ABOVE = {"format_1/plain-scale"}  # whose ledger did not hold in the version before either
 every_case = pytest.mark.parametrize("case", CASES)
 
 
@@ -56,8 +83,9 @@ def from_journal(case: str, folder: Path, noise: SecureNoise | None = None) -> d
     policy, options = CASES[case]
     path = folder / f"{case}.journal"
     if not path.exists():
-        for name in (path.name, path.name + ".mark"):
-            shutil.copy(BEFORE / name, folder / name)
+        path.parent.mkdir()
+        for ending in (".journal", ".journal.mark"):
+            shutil.copy(BEFORE / f"{case}{ending}", folder / f"{case}{ending}")
     options = {"grid_bits": 12, **options}
     noise = noise or SecureNoise(options["grid_bits"])
     options.pop("grid_bits")
@@ -85,7 +113,12 @@ def go_on(bandit: dpb.Bandit) -> None:
 
 def test_every_file_is_used() -> None:
     names = {f"{case}{ending}" for case in CASES for ending in (".journal", ".journal.mark", ".json", ".ledger")}
-    assert {path.name for path in BEFORE.iterdir()} == names
+    assert {path.relative_to(BEFORE).as_posix() for path in BEFORE.rglob("*.*")} == names
+
+
+def test_every_policy_that_can_run_live_has_files_of_the_version_before() -> None:
+    kinds = {type(policy) for policy, _ in FORMATS["format_2"].values()}
+    assert kinds == {type(policy) for policy in SERVABLE}
 
 
 @every_case
@@ -94,12 +127,12 @@ def test_a_journal_of_the_version_before_goes_on(case: str, tmp_path: Path) -> N
     shown = (BEFORE / f"{case}.ledger").read_text(encoding="ascii")
     bandit = from_journal(case, tmp_path)
     assert bandit.ledger.to_jsonl() == shown
-    assert bandit.ledger[0].content["format"] == 1
+    assert bandit.ledger[0].content["format"] == int(case[len("format_")])
     go_on(bandit)
     ledger = bandit.ledger
     assert ledger.to_jsonl().startswith(shown)
-    if case != "explore-then-commit":  # all of which was released before
-        assert len(ledger) > shown.count("\n") + 1
+    if not case.endswith("explore-then-commit"):  # all of which was released before
+        assert len(ledger) > shown.count("\n")
     found = dpb.check_ledger(ledger.to_jsonl(), head=ledger.head, policy=type(bandit.policy))
     assert found.holds is (case not in ABOVE)
     bandit.detach()
@@ -151,11 +184,12 @@ def test_sums_of_a_journal_go_on_where_they_were(case: str, tmp_path: Path) -> N
 
 @every_case
 def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
-    """The version before kept them in the state of the policy. There is nothing secret any more."""
+    """An earlier version kept them in the state of the policy. There is nothing secret any more."""
     old = json.loads((BEFORE / f"{case}.json").read_text(encoding="ascii"))["learner"]
     bandit = from_text(case, noiseless(grid_bits_of(case)))
     learner = bandit._learner
-    expected = old["state"]["sums"] if learner.schedule.is_cumulative else [0, 0]
+    in_state = old["state"]["sums"] if learner.schedule.is_cumulative else [0, 0]
+    expected = old["places"].get("landed", in_state)
     assert learner.places.landed == expected
     state = json.dumps(to_plain(learner.state))
     assert not any(str(total) in state for total in expected if total)
@@ -174,7 +208,7 @@ def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
 
 
 def test_a_promise_that_was_kept_but_for_a_rounding_error_goes_on(tmp_path: Path) -> None:
-    bandit = from_journal("plain-scale", tmp_path)
+    bandit = from_journal("format_1/plain-scale", tmp_path)
     assert bandit._learner.schedule.least_scale <= 1 / 0.09 < least_scale(0.09)
     again = dpb.Bandit(PlainScale(epsilon=0.09, plays=60), 2)  # which is rounded up now
     assert again._learner.schedule.least_scale == least_scale(0.09)
@@ -187,7 +221,7 @@ def test_scales_are_rounded_up_and_stored(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=400), 2, journal=path)
     go_on(bandit)
-    assert (bandit.ledger[0].content["format"], bandit.ledger[0].content["scale_bits"]) == (2, 24)
+    assert (bandit.ledger[0].content["format"], bandit.ledger[0].content["scale_bits"]) == (3, 24)
     stored = [
         scale
         for line in path.read_bytes().splitlines()

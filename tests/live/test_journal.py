@@ -58,7 +58,7 @@ def mark_of(path: Path) -> Path:
     "policy",
     [
         dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=1000),
-        dpb.DPIMED(epsilon=3.0, index="noise-aware", growth=1.2),
+        dpb.NoiseAwareIMED(epsilon=3.0, growth=1.2),
         dpb.AnytimeLazyUCB(epsilon=3.0),
     ],
     ids=lambda policy: policy.name,

@@ -25,7 +25,6 @@ from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import POLICIES, Policy, hold, select, update
-from dpbandits.policies.evident import INDICES
 from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import Ledger, compose, rho_of
 from dpbandits.simulation.job import Job
@@ -57,13 +56,13 @@ SETTINGS: list[Policy] = [
     dpb.HybridDMAB(epsilon=7000.0, variant="published", balance=0.9),
     dpb.DPIMED(epsilon=0.7),
     dpb.DPIMED(epsilon=7.0, growth=1.2, first_phase=4, caution=0.5),
-    dpb.DPIMED(epsilon=0.7, index="noise-aware", first_phase=5),
-    dpb.DPIMED(epsilon=3.0, index="noise-aware", growth=1.1, caution=-2.0),
-    dpb.DPIMED(epsilon=0.1, index="noise-aware", growth=2.0, first_phase=2),
+    dpb.NoiseAwareIMED(epsilon=0.7, first_phase=5),
+    dpb.NoiseAwareIMED(epsilon=3.0, growth=1.1, caution=-2.0),
+    dpb.NoiseAwareIMED(epsilon=0.1, growth=2.0, first_phase=2),
     dpb.DPKLUCB(epsilon=0.7),
     dpb.DPKLUCB(epsilon=7.0, growth=1.2, first_phase=4),
-    dpb.DPKLUCB(epsilon=0.7, index="noise-aware", first_phase=4),
-    dpb.DPKLUCB(epsilon=7.0, index="noise-aware", growth=1.1),
+    dpb.NoiseAwareKLUCB(epsilon=0.7, first_phase=4),
+    dpb.NoiseAwareKLUCB(epsilon=7.0, growth=1.1),
     dpb.AdaPUCB(epsilon=0.7),
     dpb.AdaPUCB(epsilon=7.0, alpha=0.5),
     dpb.AdaPKLUCB(epsilon=0.7),
@@ -470,8 +469,8 @@ def test_bad_input_is_refused_with_its_range(policy: Policy) -> None:
 
 BUDGETS = [1e-6, 40.0, 800.0, 1e12]
 EXTREMES: list[Policy] = [
-    *(dpb.DPIMED(epsilon=epsilon, index=index, first_phase=3) for epsilon in BUDGETS for index in INDICES),
-    *(dpb.DPKLUCB(epsilon=epsilon, index=index, first_phase=3) for epsilon in BUDGETS for index in INDICES),
+    *(kind(epsilon=epsilon, first_phase=3) for epsilon in BUDGETS for kind in (dpb.DPIMED, dpb.NoiseAwareIMED)),
+    *(kind(epsilon=epsilon, first_phase=3) for epsilon in BUDGETS for kind in (dpb.DPKLUCB, dpb.NoiseAwareKLUCB)),
     *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.AdaPUCB, dpb.AdaPKLUCB, dpb.LazyDPTS)),
     *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.AnytimeLazyUCB, dpb.DPSE, dpb.BlockUCB)),
     *(kind(epsilon=epsilon) for epsilon in BUDGETS for kind in (dpb.LDPUCBBernoulli, dpb.LDPUCBLaplace)),

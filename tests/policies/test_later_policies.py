@@ -230,7 +230,7 @@ def test_dp_se_in_turn_is_the_same_but_for_the_order_of_plays() -> None:
 def test_dp_se_in_blocks_depends_on_the_order_of_the_arms(order: str, means: tuple[float, ...], regret: float) -> None:
     """5000 steps end within the first epoch, which has 1563 plays of every arm."""
     result = dpb.simulate(dpb.DPSE(epsilon=1.0, order=order), dpb.Bernoulli(means), horizon=5000, runs=2, seed=0)
-    assert result.final_regret("dp-se").tolist() == pytest.approx([regret, regret])
+    assert result.final_regret(result.names[0]).tolist() == pytest.approx([regret, regret])
 
 
 # ---- the width of Block-UCB
@@ -358,10 +358,10 @@ def _release(noise: NoNoise, secret: Any, scale: float, mechanism: int = LAPLACE
         dpb.IMED(),
         dpb.KLUCB(),
         dpb.DPIMED(epsilon=1.0),
-        dpb.DPIMED(epsilon=1.0, index="noise-aware", first_phase=4),
+        dpb.NoiseAwareIMED(epsilon=1.0, first_phase=4),
         dpb.DPKLUCB(epsilon=1.0),
         dpb.DPKLUCB(epsilon=90.0),
-        dpb.DPKLUCB(epsilon=1.0, index="noise-aware", first_phase=4),
+        dpb.NoiseAwareKLUCB(epsilon=1.0, first_phase=4),
         dpb.AdaPUCB(epsilon=1.0),
         dpb.AdaPKLUCB(epsilon=1.0),
         dpb.AdaPKLUCB(epsilon=90.0),

@@ -15,6 +15,7 @@ from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import FOREVER, Policy, hold
 from dpbandits.policies.adac_ucb import AdaCUCB
+from dpbandits.policies.evident import EvidentPolicy
 from dpbandits.policies.phases import PhasePolicy, geometric_ends
 from dpbandits.privacy import Budget, LaplaceEvent, Ledger, scale_for
 
@@ -35,11 +36,14 @@ def test_phases_end_where_they_are_printed() -> None:
         assert ends(policy) == doubling
     for lazy in (dpb.LazyDPTS(epsilon=0.3), dpb.AnytimeLazyUCB(epsilon=0.3)):
         assert ends(lazy) == [1, 3, 7, 15, 31, 63, 127, 255]
-    for kind in (dpb.DPIMED, dpb.DPKLUCB):
+    noise_aware: tuple[type[EvidentPolicy], ...] = (dpb.NoiseAwareIMED, dpb.NoiseAwareKLUCB)
+    published: tuple[type[EvidentPolicy], ...] = (dpb.DPIMED, dpb.DPKLUCB)
+    for kind in noise_aware:
         for epsilon, first in ((0.1, 160), (0.3, 54), (1.0, 16), (3.0, 6), (16.0, 1), (1000.0, 1), (1e-6, 16_000_000)):
-            assert ends(kind(epsilon=epsilon, index="noise-aware"))[0] == first
-        assert ends(kind(epsilon=1.0, index="noise-aware")) == [16, 24, 36, 54, 81, 122, 183, 275]
-        assert ends(kind(epsilon=1.0, index="noise-aware", first_phase=3, growth=1.25)) == [3, 4, 5, 7, 9, 12, 15, 19]
+            assert ends(kind(epsilon=epsilon))[0] == first
+        assert ends(kind(epsilon=1.0)) == [16, 24, 36, 54, 81, 122, 183, 275]
+        assert ends(kind(epsilon=1.0, first_phase=3, growth=1.25)) == [3, 4, 5, 7, 9, 12, 15, 19]
+    for kind in published:
         assert ends(kind(epsilon=1.0, first_phase=5)) == [5, 10, 20, 40, 80, 160, 320, 640]
         assert ends(kind(epsilon=1.0, first_phase=10, growth=1.1)) == [10, 11, 13, 15, 17, 19, 21, 24]
         assert ends(kind(epsilon=1.0, growth=3)) == [1, 3, 9, 27, 81, 243, 729, 2187]
@@ -81,9 +85,9 @@ def test_every_play_is_in_one_block(first: int, growth: float, horizon: int, eps
 
 PHASED: list[Policy] = [
     dpb.DPIMED(epsilon=1.0),
-    dpb.DPIMED(epsilon=1.0, index="noise-aware", growth=1.2),
+    dpb.NoiseAwareIMED(epsilon=1.0, growth=1.2),
     dpb.DPKLUCB(epsilon=1.0, first_phase=3),
-    dpb.DPKLUCB(epsilon=1.0, index="noise-aware", first_phase=2),
+    dpb.NoiseAwareKLUCB(epsilon=1.0, first_phase=2),
     dpb.AdaPUCB(epsilon=1.0),
     dpb.AdaPKLUCB(epsilon=1.0),
     dpb.LazyDPTS(epsilon=1.0),
@@ -130,7 +134,7 @@ def test_playing_on_releases_nothing_more(policy: Policy, arms: int) -> None:
 
 
 def test_a_horizon_within_the_first_phase_is_played_without_a_release() -> None:
-    policy = dpb.DPIMED(epsilon=0.1, index="noise-aware")
+    policy = dpb.NoiseAwareIMED(epsilon=0.1)
     noise = RecordingNoise(SeededNoise(3), Ledger())
     game = Game(policy, 3, 100, noise).play(lambda t, arm: 1.0, 400, "blocks")
     assert set(game.actions) == {0}
@@ -143,17 +147,16 @@ def test_a_horizon_within_the_first_phase_is_played_without_a_release() -> None:
 
 @pytest.mark.parametrize("arms", [1, 2, 3, 5, 10, 100])
 def test_caution_follows_the_number_of_arms(arms: int) -> None:
-    """κ = 1 - 0.6 ln(K/2) for the noise-aware index, 0 for the published one, unless it is given."""
+    """κ = 1 - 0.6 ln(K/2) for the noise-aware policy, 0 for the published one, unless it is given."""
 
-    def caution(**options: object) -> float:
-        return float(dpb.DPIMED(epsilon=1.0, **options).configure(arms, 1000).params.caution)  # type: ignore[arg-type]
+    def caution(kind: type[dpb.DPIMED | dpb.NoiseAwareIMED], given: float | None = None) -> float:
+        return float(kind(epsilon=1.0, caution=given).configure(arms, 1000).params.caution)
 
     expected = 1.0 if arms == 1 else 1 - 0.6 * math.log(arms / 2)
-    assert caution(index="noise-aware") == pytest.approx(expected, abs=1e-12)
-    assert caution() == caution(index="published") == 0
-    for given_caution in (-10, -0.3, 0, 1):
-        for index in ("published", "noise-aware"):
-            assert caution(index=index, caution=given_caution) == given_caution
+    assert caution(dpb.NoiseAwareIMED) == pytest.approx(expected, abs=1e-12)
+    assert caution(dpb.DPIMED) == 0
+    for chosen in (-10, -0.3, 0, 1):
+        assert caution(dpb.DPIMED, chosen) == caution(dpb.NoiseAwareIMED, chosen) == chosen
 
 
 EPSILON = r"in \[1e-06, inf\)\."
@@ -161,6 +164,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     *(
         (lambda kind=kind, bad=bad: kind(epsilon=bad), rf"Expected epsilon={bad} {EPSILON}")
         for kind in (
+            *(dpb.NoiseAwareIMED, dpb.NoiseAwareKLUCB),
             *(dpb.DPIMED, dpb.DPKLUCB, dpb.AdaPUCB, dpb.AdaPKLUCB, dpb.LazyDPTS, dpb.AnytimeLazyUCB),
             *(dpb.DPSE, dpb.BlockUCB, dpb.LDPUCBBernoulli, dpb.LDPUCBLaplace),
         )
@@ -171,8 +175,8 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: dpb.AdaCUCB(epsilon=1, delta=0), r"Expected delta=0 in \(0, 1\)\."),
     (lambda: dpb.AdaCUCB(epsilon=1, delta=1), r"Expected delta=1 in \(0, 1\)\."),
     (lambda: dpb.AdaCUCB(epsilon=1, delta=1e-6, beta=0), r"Expected beta=0 in \(0, 1000\]\."),
-    (lambda: dpb.DPIMED(epsilon=1, index="best"), r"Expected index='best' to be one of published, noise-aware\."),
-    (lambda: dpb.DPKLUCB(epsilon=1, index=1), r"Expected index=1 to be one of published, noise-aware\."),  # type: ignore[arg-type]
+    (lambda: dpb.NoiseAwareKLUCB(epsilon=1, growth=1), r"Expected growth=1 in \[1\.01, 100\]\."),
+    (lambda: dpb.NoiseAwareIMED(epsilon=1, caution=1.1), r"Expected caution=1\.1 in \[-10, 1\]\."),
     (lambda: dpb.DPIMED(epsilon=1, growth=1), r"Expected growth=1 in \[1\.01, 100\]\."),
     (lambda: dpb.DPKLUCB(epsilon=1, growth=100.5), r"Expected growth=100\.5 in \[1\.01, 100\]\."),
     (lambda: dpb.DPIMED(epsilon=1, first_phase=0), r"Expected first_phase=0 in \[1, 1000000000000000000\]\."),
@@ -221,7 +225,7 @@ def test_whole_numbers_may_be_floats_and_reals_integers() -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1, 1e-6), (20.0, 0.5)])
 def test_the_recommended_policy_spends_no_delta(epsilon: float, delta: float) -> None:
     policy = dpb.recommended(epsilon=epsilon, delta=delta)
-    assert policy == dpb.DPIMED(epsilon=epsilon, index="noise-aware")
+    assert policy == dpb.NoiseAwareIMED(epsilon=epsilon)
     guarantee = policy.guarantee()
     assert guarantee is not None
     assert (guarantee.epsilon, guarantee.delta) == (epsilon, 0)
@@ -236,7 +240,7 @@ def test_live_phases_have_the_budget_of_one_reward() -> None:
             assert live.epsilon == pytest.approx(0.25, rel=1e-9)
             assert live.epsilon * 4 <= 1
             assert type(live) is type(policy)
-    aware = dpb.DPIMED(epsilon=1.0, index="noise-aware").live(4, 12)
+    aware = dpb.NoiseAwareIMED(epsilon=1.0).live(4, 12)
     assert next(aware.phase_ends()) in (64, 65)
     # Written down, so that the phases of a running bandit outlive other defaults.
     assert (aware.first_phase, aware.growth) == (next(aware.phase_ends()), 1.5)

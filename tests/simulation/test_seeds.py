@@ -17,17 +17,16 @@ KEYS: dict[str, Policy] = {
     "PrivateUCB(epsilon=0.5, relaxation='published', split_over_arms=True)": dpb.PrivateUCB(epsilon=0.5),
     "DPUCB(epsilon=0.5, variant='proved', counter='hybrid')": dpb.DPUCB(epsilon=0.5),
     "DPUCBBound(epsilon=0.5, variant='proved', counter='hybrid')": dpb.DPUCBBound(epsilon=0.5),
-    "DPUCBInt(epsilon=0.5, delta=1e-06, v=1.1, series='y', bonus='live', accounting='tight', horizon=None, grid_bits=None, density=None)": dpb.DPUCBInt(
-        epsilon=0.5, delta=1e-6
-    ),
+    "DPUCBInt(epsilon=0.5, delta=1e-06, v=1.1, series='y', bonus='live', accounting='tight', horizon=None, "
+    "grid_bits=None, density=None)": dpb.DPUCBInt(epsilon=0.5, delta=1e-6),
     "HybridDMAB(epsilon=0.5, variant='proved', balance=0.5)": dpb.HybridDMAB(epsilon=0.5),
     "DPIMED(epsilon=0.5, index='published', growth=None, first_phase=None, caution=None)": dpb.DPIMED(epsilon=0.5),
-    "DPIMED(epsilon=0.5, index='noise-aware', growth=2.0, first_phase=None, caution=0.5)": dpb.DPIMED(
-        epsilon=0.5, index="noise-aware", growth=2.0, caution=0.5
+    "DPIMED(epsilon=0.5, index='noise-aware', growth=2.0, first_phase=None, caution=0.5)": dpb.NoiseAwareIMED(
+        epsilon=0.5, growth=2.0, caution=0.5
     ),
     "DPKLUCB(epsilon=0.5, index='published', growth=None, first_phase=None)": dpb.DPKLUCB(epsilon=0.5),
-    "DPKLUCB(epsilon=0.5, index='noise-aware', growth=None, first_phase=3)": dpb.DPKLUCB(
-        epsilon=0.5, index="noise-aware", first_phase=3
+    "DPKLUCB(epsilon=0.5, index='noise-aware', growth=None, first_phase=3)": dpb.NoiseAwareKLUCB(
+        epsilon=0.5, first_phase=3
     ),
     "AdaPUCB(epsilon=0.5, alpha=3.1)": dpb.AdaPUCB(epsilon=0.5),
     "AdaPKLUCB(epsilon=0.5, alpha=3.1)": dpb.AdaPKLUCB(epsilon=0.5),

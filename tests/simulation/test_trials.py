@@ -37,7 +37,7 @@ from dpbandits.simulation.watched import (
 POLICIES: list[Policy] = [
     dpb.DPUCB(epsilon=1.0),
     dpb.DPUCB(epsilon=1.0, counter="weighted"),
-    dpb.DPIMED(epsilon=1.0, index="noise-aware", first_phase=2),
+    dpb.NoiseAwareIMED(epsilon=1.0, first_phase=2),
     dpb.LazyDPTS(epsilon=1.0),
     dpb.AdaCUCB(epsilon=1.0, delta=1e-6),
     dpb.LDPUCBBernoulli(epsilon=1.0),

@@ -8,6 +8,7 @@ from dpbandits.auditing.exact import ExactAudit
 from dpbandits.auditing.figures import losses_svg, ratios_svg
 from dpbandits.auditing.words import script, sentence, settings, verdict
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html
+from dpbandits.policies.labels import label
 from dpbandits.simulation.parts import write_file
 
 _SHOWS = (
@@ -30,7 +31,7 @@ _ATTACKS = {"actions": "Attack from the arms", "releases": "Attack from the rele
 
 def write_report(path: Path, parts: Sequence[Audit | ExactAudit], command: str | None = None) -> Path:
     """Write the page of attacks and exact accounts of one policy. `command` repeats them."""
-    title = f"Audit of {parts[0].policy.name}"
+    title = f"Audit of {label(parts[0].policy)}"
     blocks: list[Block] = [Heading(title, 1)]
     for found in parts:
         if isinstance(found, Audit):

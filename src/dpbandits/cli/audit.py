@@ -19,6 +19,7 @@ from dpbandits.cli.app import app
 from dpbandits.cli.words import check_delta, check_ending, console, parse_policy, whole
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
+from dpbandits.policies.labels import label
 from dpbandits.privacy import Budget
 from dpbandits.simulation.parts import write_file
 
@@ -165,7 +166,7 @@ def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
 
 
 def _show(found: Audit | ExactAudit) -> None:
-    table = Table(title=f"Audit of {found.policy.name}", show_header=False)
+    table = Table(title=f"Audit of {label(found.policy)}", show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
     for row in settings(found):

@@ -14,7 +14,7 @@ from dpbandits.cli.words import check_folder, console, contenders, listed, numbe
 from dpbandits.comparison import Leaderboard, Score, Standing, cases, compare
 from dpbandits.simulation.parts import write_file
 
-_POLICIES = "recommended,dp-imed,dp-klucb:index=noise-aware,dp-klucb,adap-klucb,block-ucb,dp-se"
+_POLICIES = "recommended,dp-imed,noise-aware-klucb,dp-klucb,adap-klucb,block-ucb,dp-se"
 _SHOWN_CASES = 8
 
 

@@ -83,7 +83,7 @@ def policies_command(
     """List the policies: names, guarantees, settings, where they come from."""
     table = Table(
         title=f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one",
-        caption="recommended: dp-imed:index=noise-aware. Sums run over the inferior arms; C is that of Lai & Robbins, "
+        caption="recommended: noise-aware-imed. Sums run over the inferior arms; C is that of Lai & Robbins, "
         "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
     )
     for column in ("name", "proved, for the whole action sequence", "published claim", "regret", "settings", "from"):

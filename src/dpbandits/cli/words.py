@@ -15,7 +15,7 @@ from dpbandits import _validate
 from dpbandits.cli.files import policy_class
 from dpbandits.comparison import Contender
 from dpbandits.errors import InvalidInput
-from dpbandits.policies import POLICIES, Policy, recommended
+from dpbandits.policies import POLICIES, NoiseAwareIMED, Policy, recommended
 
 _USUAL_DELTA = 1e-6
 _USERS_OWN = re.compile(r"(.+?\.py:[^:]*)(.*)", re.DOTALL)
@@ -27,7 +27,7 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         return recommended(epsilon=epsilon, delta=delta)
     if text.startswith("recommended:"):
         setting = text.removeprefix("recommended:")
-        same = "dp-imed:index=noise-aware is the same policy and takes them"
+        same = "noise-aware-imed is the same policy and takes them"
         raise InvalidInput(f"Expected recommended without settings, not {setting!r}; {same}.")
     if of_user := _USERS_OWN.fullmatch(text):
         name, settings = of_user[1], [part for part in of_user[2].split(":") if part]
@@ -71,7 +71,11 @@ def contenders(text: str, delta: float | None) -> dict[str, Contender]:
         raise InvalidInput(f"Expected policies={text!r} to name at least one of {', '.join(POLICIES)}.")
     chosen = _USUAL_DELTA if delta is None else delta
     check_delta(delta, *(parse_policy(name, 1.0, chosen) for name in texts))  # before anything is played
-    return {name: partial(_made, name, chosen) for name in texts}
+    return {_plain(name): partial(_made, name, chosen) for name in texts}
+
+
+def _plain(text: str) -> str:
+    return NoiseAwareIMED.name if text == "recommended" else text
 
 
 def _made(text: str, delta: float, epsilon: float) -> Policy:

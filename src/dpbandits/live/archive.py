@@ -13,11 +13,12 @@ from dpbandits._frames import clean
 from dpbandits._progress import Progress
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
-from dpbandits.live.configuration import Configuration, Terms, is_ours
+from dpbandits.live.configuration import Configuration, Terms, read_format
 from dpbandits.live.cost import SAME, check_terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.noise import Drawn
+from dpbandits.live.policy_names import is_ours
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.privacy import Ledger
@@ -130,8 +131,8 @@ def _first(
     problem = None
     try:
         begun = record["configuration"]
-        _check_begun(journal, begun, given)
-        configuration = replace(given, scale_bits=begun.get("scale_bits"))
+        configuration = replace(given, file_format=read_format(begun))
+        _check_begun(journal, begun, configuration.to_dict())
         learner = _restored(configuration, record["learner"], source)
         if not learner.is_fresh:
             raise InvalidInput("Its first record is not that of a fresh bandit.")
@@ -145,8 +146,7 @@ def _first(
     raise JournalError(f"The journal {journal.path} cannot be gone on with. {problem}")
 
 
-def _check_begun(journal: Journal, begun: dict[str, Any], given: Configuration) -> None:
-    asked = replace(given, scale_bits=begun.get("scale_bits")).to_dict()
+def _check_begun(journal: Journal, begun: dict[str, Any], asked: dict[str, Any]) -> None:
     for name in sorted(asked.keys() | begun.keys()):
         if begun.get(name) != asked.get(name):
             raise JournalError(
@@ -201,7 +201,7 @@ def _restored(configuration: Configuration, snapshot: dict[str, Any], source: Se
     """Return the learner of a snapshot, on the terms that are in its ledger."""
     row = Ledger.from_jsonl(snapshot["ledger"])[0].content
     terms = Terms.from_dict(configuration, row)
-    if row != {**configuration.to_dict(), **terms.to_dict()}:
+    if row != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
         raise InvalidInput("Expected row 0 of its ledger to be its configuration and its terms.")
     check_terms(configuration, terms)
     begun, now = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)

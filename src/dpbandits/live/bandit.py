@@ -28,6 +28,7 @@ from dpbandits.live.spent import Spent, spent_on
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
+from dpbandits.policies.labels import label
 from dpbandits.privacy import Guarantee, Ledger
 
 FORKED = "This bandit belongs to the process that made it: a copy would draw its noise again."
@@ -86,7 +87,9 @@ class Bandit:
         witness: Witness | None = None,
     ) -> None:
         if not isinstance(policy, Policy):
-            raise InvalidInput(f"Expected policy={_validate.shown(policy)} to be a policy, such as DPIMED(epsilon=1).")
+            raise InvalidInput(
+                f"Expected policy={_validate.shown(policy)} to be a policy, such as recommended(epsilon=1)."
+            )
         source = live_source(noise)
         configuration = Configuration(
             policy=policy,
@@ -323,7 +326,7 @@ class Bandit:
         if not hasattr(self, "_learner"):  # in the traceback of a beginning that was refused
             return "<Bandit: not begun>"
         arms, assigned = len(self.arms), self._learner.assigned
-        return f"<Bandit: {self.policy.name}, {arms} arms, {assigned} assignments, {self.guarantee}>"
+        return f"<Bandit: {label(self.policy)}, {arms} arms, {assigned} assignments, {self.guarantee}>"
 
     # ---- steps: all or nothing
 

@@ -8,7 +8,7 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,17 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
+from dpbandits.live.policy_names import policy_from, read_live, written
 from dpbandits.live.rewards import RewardScale
-from dpbandits.policies import POLICIES, Policy
+from dpbandits.policies import Policy
 from dpbandits.policies.base import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
-from dpbandits.privacy.ledger import canonical_json
 
-FORMATS = (1, 2)  # 1: scales as the policy gives them; 2: rounded up to `scale_bits`
-SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
+# Of the configuration, wherever it is written down. What each one changed:
+#   2    scales are rounded up to `scale_bits`; before, they were taken as the policy gives them
+#   3    the noise-aware policies have names of their own (policy_names.py)
+FORMATS = (1, 2, 3)
+_SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
 _LONGEST_NAME = 200
 _LARGEST_NAME = 2**63
 
@@ -39,28 +42,28 @@ class Configuration:
     contributions: int
     accept_delta: bool
     grid_bits: int
-    scale_bits: int | None = SCALE_BITS  # None: begun before scales were rounded
+    file_format: int = FORMATS[-1]  # in which it is written down, from its beginning on
 
-    def __post_init__(self) -> None:
-        if self.scale_bits not in (None, SCALE_BITS):
-            raise InvalidInput(f"Expected scale_bits={shown(self.scale_bits)} to be {SCALE_BITS}, or absent.")
+    @property
+    def scale_bits(self) -> int | None:
+        """To how many significant bits scales are rounded up; None if they are not."""
+        return _SCALE_BITS if self.file_format >= 2 else None
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":
         """Return what `to_dict` wrote down; a policy that is not one of ours must be given, and be the same."""
-        if plain["format"] not in FORMATS:
-            raise InvalidInput(f"Expected format={shown(plain['format'])} to be 1 or 2, which this version reads.")
+        file_format = read_format(plain)
         if policy is not None and not isinstance(policy, Policy):
             raise InvalidInput(f"Expected policy={shown(policy)} to be the policy that the bandit was made with.")
         configuration = cls(
-            policy=policy_from(plain["policy"]) if policy is None else policy,
+            policy=policy_from(plain["policy"], file_format) if policy is None else policy,
             arms=tuple(plain["arms"]),
             horizon=math.inf if plain["horizon"] is None else plain["horizon"],
             rewards=RewardScale(tuple(plain["reward_bounds"]), plain["out_of_bounds"], plain["default_reward"]),
             contributions=plain["contributions"],
             accept_delta=plain["accept_delta"],
             grid_bits=plain["grid_bits"],
-            scale_bits=plain.get("scale_bits"),
+            file_format=file_format,
         )
         if configuration.to_dict() != plain:
             raise InvalidInput(f"Expected policy={policy!r} to be the one that was written down: {plain['policy']}.")
@@ -69,9 +72,10 @@ class Configuration:
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         rounding = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
+        name, settings = written(self.policy, self.file_format)
         return {
-            "format": 2 if rounding else 1,
-            "policy": {"name": self.policy.name, **settings_of(self.policy)},
+            "format": self.file_format,
+            "policy": {"name": name, **settings},
             "arms": list(self.arms),
             "horizon": None if math.isinf(self.horizon) else self.horizon,
             "reward_bounds": list(self.rewards.bounds),
@@ -114,14 +118,15 @@ class Terms:
     @classmethod
     def from_dict(cls, configuration: Configuration, plain: dict[str, Any]) -> "Terms":
         """Return the terms that a bandit began with."""
-        policy = type(configuration.policy)(**plain["live_policy"])
+        settings = read_live(configuration.policy, plain["live_policy"], configuration.file_format)
+        policy = type(configuration.policy)(**settings)
         one_reward = Guarantee.from_dict(plain["reward_guarantee"])
         return cls(policy, one_reward, Guarantee.from_dict(plain["guarantee"]))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, file_format: int) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {
-            "live_policy": settings_of(self.policy),
+            "live_policy": written(self.policy, file_format)[1],
             "reward_guarantee": self.one_reward.to_dict(),
             "guarantee": self.person.to_dict(),
         }
@@ -130,6 +135,15 @@ class Terms:
         """Return what this machine and version say about one reward."""
         guarantee = self.policy.guarantee(horizon)
         return math.inf if guarantee is None else guarantee.epsilon
+
+
+def read_format(plain: dict[str, Any]) -> int:
+    """Return the format of a configuration that was written down, if this version reads it."""
+    found = plain["format"]
+    if type(found) is not int or found not in FORMATS:
+        known = f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}"
+        raise InvalidInput(f"Expected format={shown(found)} to be {known}, which this version reads.")
+    return found
 
 
 def check_delta(delta: float, horizon: float) -> None:
@@ -174,28 +188,3 @@ def declared_horizon(policy: Policy, horizon: float | None) -> float:
     if horizon is not None:
         return _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
     return math.inf if policy.horizon is None else policy.horizon
-
-
-def is_ours(policy: Policy) -> bool:
-    """Tell whether a policy is one of the library, whose accounting is proved and tested."""
-    return POLICIES.get(policy.name) is type(policy)
-
-
-def policy_from(settings: dict[str, Any]) -> Policy:
-    """Return the policy that was written down as a name and its settings."""
-    name = settings["name"]
-    if name not in POLICIES:
-        raise InvalidInput(f"Expected policy={shown(name)} to be one of ours, or to be passed as well.")
-    return POLICIES[name](**{key: value for key, value in settings.items() if key != "name"})
-
-
-def settings_of(policy: Policy) -> dict[str, Any]:
-    """Return the settings of a policy, which must be plain to be written down."""
-    settings: dict[str, Any] = asdict(policy)  # type: ignore[call-overload]
-    try:
-        canonical_json(settings)
-    except InvalidInput as problem:
-        raise InvalidInput(
-            f"Expected the settings of policy={policy.name} to be plain, to be written down. {problem}"
-        ) from None
-    return settings

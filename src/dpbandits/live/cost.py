@@ -12,7 +12,8 @@ from functools import lru_cache
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, squared_loss
-from dpbandits.live.configuration import Configuration, Terms, is_ours
+from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.policy_names import is_ours
 from dpbandits.policies import Block, Policy
 from dpbandits.policies.phases import ONE_RELEASE
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, group_guarantee, zcdp_epsilon

@@ -72,7 +72,7 @@ class Learner:
         self.statistics = [Statistic(estimator) for _ in range(arms)]
         self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
         self.ledger = Ledger()
-        self.ledger.append({**configuration.to_dict(), **terms.to_dict()})
+        self.ledger.append({**configuration.to_dict(), **terms.to_dict(configuration.file_format)})
         self.drawing = Drawing(source, self.ledger)
         self.noise = LiveNoise(configuration.scale_bits)
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known

@@ -18,17 +18,20 @@ from dpbandits.policies.klucb import KLUCB
 from dpbandits.policies.lazy_dp_ts import LazyDPTS
 from dpbandits.policies.ldp_ucb_bernoulli import LDPUCBBernoulli
 from dpbandits.policies.ldp_ucb_laplace import LDPUCBLaplace
+from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
+from dpbandits.policies.noise_aware_klucb import NoiseAwareKLUCB
 from dpbandits.policies.private_ucb import PrivateUCB
 from dpbandits.policies.recommended import recommended
 from dpbandits.policies.thompson_sampling import ThompsonSampling
 from dpbandits.policies.ucb import UCB
 
-# In the order in which they are listed to users: without privacy, the 2016 paper and before, later, local.
+# In the order in which they are listed to users: without privacy, the 2016 paper and before, ours, later, local.
 POLICIES: dict[str, type[Policy]] = {
     policy.name: policy
     for policy in (
         *(UCB, KLUCB, IMED, ThompsonSampling),
         *(PrivateUCB, DPUCB, DPUCBBound, DPUCBInt, HybridDMAB),
+        *(NoiseAwareIMED, NoiseAwareKLUCB),
         *(DPIMED, DPKLUCB, AdaPUCB, AdaPKLUCB, LazyDPTS, AnytimeLazyUCB, DPSE, BlockUCB, AdaCUCB),
         *(LDPUCBBernoulli, LDPUCBLaplace),
     )
@@ -56,6 +59,8 @@ __all__ = [
     "LDPUCBBernoulli",
     "LDPUCBLaplace",
     "LazyDPTS",
+    "NoiseAwareIMED",
+    "NoiseAwareKLUCB",
     "Policy",
     "PrivateUCB",
     "Setup",

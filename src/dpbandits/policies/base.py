@@ -111,7 +111,8 @@ class Policy(ABC):
         advance, as `blocks`, can be run with answers that come late.
         """
         raise InvalidInput(
-            f"Expected policy={self.name} to be one that can run live, with releases fixed in advance, such as dp-imed."
+            f"Expected policy={self.name} to be one that can run live, with releases fixed in advance, such as "
+            "noise-aware-imed."
         )
 
     def blocks(self, horizon: int) -> Iterator[Block]:
@@ -120,7 +121,9 @@ class Policy(ABC):
         Block k releases when its last reward is in. Either all begin at 1, or each after the last of the one before.
         `select` reads what was released and the time, never a count within a block.
         """
-        raise InvalidInput(f"Expected policy={self.name} to have releases that are fixed in advance, as dp-imed has.")
+        raise InvalidInput(
+            f"Expected policy={self.name} to have releases that are fixed in advance, as noise-aware-imed has."
+        )
 
     def squared_loss_after(self, last: int) -> float:
         """Return a proved bound on Σ 1/scale² over all blocks after the one that ends with an arm's reward `last`.

@@ -5,13 +5,7 @@
 In phases; μ_a is the mean of all released phase sums, each with its own noise. As T goes to infinity its regret is at
 most `growth` times the best possible Σ Δ_a ln T / d_ε(μ_a, μ*).
 
-With `index="noise-aware"` (ours, docs/noise_aware.md) the exponent u_a and the means come from every phase by itself,
-and
-
-    index_a = u_a - κ u_a / (1 + u_a) + ln n_a,   κ = 1 - 0.6 ln(K/2)
-
-Caution κ takes up to κ off an exponent. It costs nothing as T goes to infinity, and keeps bad luck at the beginning
-from lasting: most with two arms, where one unlucky arm is half of all.
+With caution κ, which is not in the publication, the index is u_a - κ u_a / (1 + u_a) + ln n_a (noise_aware_imed.py).
 
 Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
 """
@@ -25,10 +19,11 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.evidence import PooledSums, exponent, learn
-from dpbandits.policies.evident import EvidentPolicy
-from dpbandits.policies.phase_wise import PhaseSums
+from dpbandits.policies.evidence import Pooled, PooledSums, exponent, learn
+from dpbandits.policies.evident import PublishedEvidence
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
+
+CAUTIONS = "[-10, 1]"
 
 
 class Params(NamedTuple):
@@ -47,18 +42,10 @@ class Exponents(NamedTuple):
 
 
 class State(NamedTuple):
-    """The published index."""
+    """Arrays of the kernels."""
 
     tally: Tally
     kept: PooledSums
-    exponents: Exponents
-
-
-class NoiseAwareState(NamedTuple):
-    """The noise-aware index."""
-
-    tally: Tally
-    kept: PhaseSums
     exponents: Exponents
 
 
@@ -100,38 +87,38 @@ def most_easily_best(params: Params, state: State, released: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPIMED(EvidentPolicy):
-    """DP-IMED: asymptotically optimal under pure epsilon up to `growth`, as published or with the noise-aware index.
+class DPIMED(PublishedEvidence):
+    """DP-IMED as published: asymptotically optimal under pure epsilon, up to `growth`.
 
     Args:
         epsilon: the budget of the whole action sequence.
-        index: "published" or "noise-aware".
-        growth: how much longer an arm has been played at the end of a phase than at the end of the one before.
-        first_phase: how many plays the first phase of every arm has.
-        caution: κ, at most 1. By default 0 for the published index, and 1 - 0.6 ln(K/2) for the noise-aware one.
+        growth: how much longer an arm has been played at the end of a phase than at the end of the one before. By
+            default 2.
+        first_phase: how many plays the first phase of every arm has. By default 1.
+        caution: κ, at most 1. By default 0, as published.
 
     >>> print(DPIMED(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
     """
 
     name = "dp-imed"
-    source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025; noise-aware: docs/noise_aware.md"
-    regret = "growth · C_ε ln T + o(ln T), published without caution or noise-aware"
+    source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025"
+    regret = "growth · C_ε ln T + o(ln T), without caution"
+    key = (
+        "DPIMED(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
+        "caution={caution!r})"
+    )
 
     caution: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.caution is not None:
-            _validate.real_fields(self, caution="[-10, 1]")
+            _validate.real_fields(self, caution=CAUTIONS)
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
         phases = self.phases(horizon)
-        evidence, kept = self.kind()
-        # 1 with two arms, 0 with ten or eleven, less with more (docs/noise_aware.md).
-        usual = 0.0 if self.index == "published" else 1.0 - 0.6 * math.log(max(arms, 2) / 2)
-        params = Params(phases, evidence, usual if self.caution is None else self.caution)
-        state = State if kept is PooledSums else NoiseAwareState
-        return Setup(params, state, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        params = Params(phases, Pooled(self.epsilon), 0.0 if self.caution is None else self.caution)
+        return Setup(params, State, {"arms": arms, "one": 1, "phases": len(phases.ends)})

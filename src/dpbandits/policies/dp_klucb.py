@@ -3,8 +3,7 @@
     index_a(t) = max { q : d_ε(μ_a, q) <= ln t / n_a };  the largest is played            (Azize et al. 2025)
 
 In phases, chosen at the end of each; μ_a is the mean of all released phase sums. As T goes to infinity its regret is at
-most `growth` times the best possible Σ Δ_a ln T / d_ε(μ_a, μ*). With `index="noise-aware"` means and exponents come
-from every phase by itself (docs/noise_aware.md).
+most `growth` times the best possible Σ Δ_a ln T / d_ε(μ_a, μ*).
 
 Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
 """
@@ -16,9 +15,8 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.evidence import PooledSums, exponent, learn, plausible
-from dpbandits.policies.evident import EvidentPolicy
-from dpbandits.policies.phase_wise import PhaseSums
+from dpbandits.policies.evidence import Pooled, PooledSums, exponent, learn, plausible
+from dpbandits.policies.evident import PublishedEvidence
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
 
 
@@ -30,17 +28,10 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """The published index."""
+    """Arrays of the kernels."""
 
     tally: Tally
     kept: PooledSums
-
-
-class NoiseAwareState(NamedTuple):
-    """The noise-aware index."""
-
-    tally: Tally
-    kept: PhaseSums
 
 
 select.register(Params)(chosen_arm)
@@ -70,27 +61,26 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPKLUCB(EvidentPolicy):
-    """DP-KLUCB: asymptotically optimal under pure epsilon, up to `growth`. The noise-aware index has no proof.
+class DPKLUCB(PublishedEvidence):
+    """DP-KLUCB as published: asymptotically optimal under pure epsilon, up to `growth`.
 
     Args:
         epsilon: the budget of the whole action sequence.
-        index: "published" or "noise-aware".
-        growth: how much longer an arm has been played at the end of a phase than at the end of the one before.
-        first_phase: how many plays the first phase of every arm has.
+        growth: how much longer an arm has been played at the end of a phase than at the end of the one before. By
+            default 2.
+        first_phase: how many plays the first phase of every arm has. By default 1.
 
     >>> print(DPKLUCB(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
     """
 
     name = "dp-klucb"
-    source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025; noise-aware: docs/noise_aware.md"
-    regret = "growth · C_ε ln T + o(ln T), published index"
+    source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025"
+    regret = "growth · C_ε ln T + o(ln T)"
+    key = "DPKLUCB(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r})"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
         phases = self.phases(horizon)
-        evidence, kept = self.kind()
-        state = State if kept is PooledSums else NoiseAwareState
-        return Setup(Params(phases, evidence), state, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        return Setup(Params(phases, Pooled(self.epsilon)), State, {"arms": arms, "one": 1, "phases": len(phases.ends)})

@@ -6,14 +6,17 @@ from dataclasses import fields
 
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
+from dpbandits.policies.labels import label
 
 
 def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> dict[str, Policy]:
-    """Return the policies by name. Several of one kind are told apart by the settings in which they differ.
+    """Return the policies by label. Several of one kind are told apart by the settings in which they differ.
 
     >>> from dpbandits import UCB, DPUCB
     >>> list(unique_names([UCB(), DPUCB(epsilon=1), DPUCB(epsilon=0.1)]))
     ['ucb', 'dp-ucb epsilon=1.0', 'dp-ucb epsilon=0.1']
+    >>> list(unique_names(DPUCB(epsilon=1, variant="published")))
+    ['dp-ucb variant=published']
     """
     if isinstance(policies, Policy):
         policies = [policies]
@@ -40,11 +43,10 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
     named: dict[str, Policy] = {}
     for policy in listed:
         alike = [other for other in listed if other.name == policy.name]
-        label = " ".join([policy.name, *_differences(policy, alike)])
+        name = plain = label(policy, _differences(policy, alike))
         copies = 2
-        name = label
         while name in named:
-            name, copies = f"{label} #{copies}", copies + 1
+            name, copies = f"{plain} #{copies}", copies + 1
         named[name] = policy
     return named
 
@@ -54,6 +56,5 @@ def _differences(policy: Policy, alike: list[Policy]) -> list[str]:
     for field in fields(policy):  # type: ignore[arg-type]
         values = Counter(repr(getattr(other, field.name, None)) for other in alike)
         if len(values) > 1:
-            value = getattr(policy, field.name)
-            different.append(f"{field.name}={value}")
+            different.append(field.name)
     return different

@@ -15,6 +15,10 @@ class HalfNoise(DPIMED):
     """DP-IMED with noise of half the scale."""
 
     name = "broken/half-noise"
+    key = (
+        "HalfNoise(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
+        "caution={caution!r})"
+    )
 
     def phases(self, horizon: int) -> Phases:
         """Return the phases, with too little noise."""

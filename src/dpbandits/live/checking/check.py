@@ -18,6 +18,7 @@ from dpbandits.live.checking.verdict import (
 )
 from dpbandits.live.cost import exceeds
 from dpbandits.policies import Policy
+from dpbandits.policies.labels import label
 from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee, per_reward_budget
 from dpbandits.privacy.ledger import Head, read_head, validated_head
 
@@ -101,7 +102,7 @@ def check_ledger(
         reasons=tuple(reasons),
         checked=(*found.checked, _ROW_0, *_ROWS),
         unchecked=(*found.unchecked, *([_UNCHECKED_COST] if promise.cost_is_told else [])),
-        policy=promise.configuration.policy.name,
+        policy=label(promise.configuration.policy),
         promised=promise.terms.person,
         whole=promise.person_cost,
         spent=_of_person(spent, promise),

@@ -15,16 +15,14 @@ from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
 from dpbandits.live.checking.whole_cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.configuration import (
     FORMATS,
-    SCALE_BITS,
     Configuration,
     Terms,
     arm_names,
     check_delta,
     declared_horizon,
-    is_ours,
-    settings_of,
 )
 from dpbandits.live.cost import budget_of, exceeds, person_follows
+from dpbandits.live.policy_names import is_ours, read, read_live, settings_of
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
@@ -131,7 +129,7 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
         raise Unknown("Row 0 is not the configuration of a Bandit, so nothing says which releases were allowed.")
     if content["format"] not in FORMATS or type(content["format"]) is not int:
         raise Unknown(f"Row 0 has format={shown(content['format'])}, and this version reads {FORMATS[-1]} and before.")
-    policy = _policy(content["policy"], kind)
+    policy = _policy(content["policy"], kind, content["format"])
     known = {field for field in content if field not in TERMS}
     try:
         configuration = Configuration(
@@ -146,7 +144,7 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
             contributions=validated_contributions(content["contributions"]),
             accept_delta=_validate.flag(accept_delta=content["accept_delta"]),
             grid_bits=SecureNoise(content["grid_bits"]).grid_bits,
-            scale_bits=SCALE_BITS if content["format"] > 1 else None,
+            file_format=content["format"],
         )
     except KeyError as problem:
         raise Wrong(f"Row 0 has no column {shown(*problem.args)}.") from None
@@ -165,10 +163,12 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
     return configuration
 
 
-def _policy(settings: object, kind: type[Policy] | None) -> Policy:
-    if not isinstance(settings, dict) or not isinstance(settings.get("name"), str):
-        raise Wrong(f"Row 0 has policy={shown(settings)}, which names no policy.")
-    name = settings["name"]
+def _policy(plain: object, kind: type[Policy] | None, file_format: int) -> Policy:
+    if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
+        raise Wrong(f"Row 0 has policy={shown(plain)}, which names no policy.")
+    name, settings = plain["name"], {key: value for key, value in plain.items() if key != "name"}
+    if kind is None or POLICIES.get(kind.name) is kind:
+        name, settings = read(name, settings, file_format)
     if kind is not None and name != kind.name:
         raise InvalidInput(f"Expected policy={kind.__name__} to be the one of the ledger, {shown(name)}.")
     if kind is None and name not in POLICIES:
@@ -176,12 +176,13 @@ def _policy(settings: object, kind: type[Policy] | None) -> Policy:
             f"The policy {shown(name)} is not one of the built-in policies: its class is needed "
             "(policy=..., or --policy mine.py:Name)."
         )
-    return _made(kind or POLICIES[name], {key: value for key, value in settings.items() if key != "name"}, "policy")
+    return _made(kind or POLICIES[name], settings, "policy")
 
 
 def _live_policy(settings: object, configuration: Configuration) -> Policy:
     if not isinstance(settings, dict):
         raise Wrong(f"Row 0 has live_policy={shown(settings)}, which is not a mapping of settings.")
+    settings = read_live(configuration.policy, settings, configuration.file_format)
     live = _made(type(configuration.policy), settings, "live_policy")
     if is_ours(live):  # a user's policy may change what it likes: what that costs is recomputed
         for setting, given in settings_of(configuration.policy).items():

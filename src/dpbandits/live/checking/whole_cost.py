@@ -5,8 +5,8 @@ from itertools import takewhile
 
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.checking.verdict import Unknown, Wrong
-from dpbandits.live.configuration import is_ours
 from dpbandits.live.cost import cost_of_blocks
+from dpbandits.live.policy_names import is_ours
 from dpbandits.policies import Block, Policy
 from dpbandits.privacy import Guarantee
 

@@ -1,0 +1,84 @@
+"""Policies on disk: the names and settings by which journals, texts and ledgers know them.
+
+They are part of a file's format. A policy that is called something else now is still written, in a file of an earlier
+format, as it was called then, so that what was shown keeps its bytes; and it is found by that name.
+"""
+
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from dpbandits._validate import shown
+from dpbandits.errors import InvalidInput
+from dpbandits.policies import POLICIES, Policy
+from dpbandits.privacy.ledger import canonical_json
+
+Settings = dict[str, Any]
+
+
+class Rename(NamedTuple):
+    """A policy that had another name, together with some settings, up to a format."""
+
+    last_format: int
+    earlier: str
+    marks: Settings  # the settings that told it from others of that name, and are gone
+    name: str
+
+
+RENAMES = (
+    Rename(2, "dp-imed", {"index": "published"}, "dp-imed"),
+    Rename(2, "dp-imed", {"index": "noise-aware"}, "noise-aware-imed"),
+    Rename(2, "dp-klucb", {"index": "published"}, "dp-klucb"),
+    Rename(2, "dp-klucb", {"index": "noise-aware"}, "noise-aware-klucb"),
+)
+
+
+def is_ours(policy: Policy) -> bool:
+    """Tell whether a policy is one of the library, whose accounting is proved and tested."""
+    return POLICIES.get(policy.name) is type(policy)
+
+
+def settings_of(policy: Policy) -> Settings:
+    """Return the settings of a policy, which must be plain to be written down."""
+    settings: Settings = asdict(policy)  # type: ignore[call-overload]
+    try:
+        canonical_json(settings)
+    except InvalidInput as problem:
+        raise InvalidInput(
+            f"Expected the settings of policy={policy.name} to be plain, to be written down. {problem}"
+        ) from None
+    return settings
+
+
+def written(policy: Policy, file_format: int) -> tuple[str, Settings]:
+    """Return the name and the settings of a policy in a file of this format."""
+    settings = settings_of(policy)
+    for rename in RENAMES if is_ours(policy) else ():
+        if rename.name == policy.name and file_format <= rename.last_format:
+            return rename.earlier, {**settings, **rename.marks}
+    return policy.name, settings
+
+
+def read(name: str, settings: Settings, file_format: int) -> tuple[str, Settings]:
+    """Return today's name and settings of what a file of this format has, a policy of ours or not."""
+    for rename in RENAMES:
+        is_it = name == rename.earlier and rename.marks.items() <= settings.items()
+        if is_it and file_format <= rename.last_format:
+            return rename.name, {key: value for key, value in settings.items() if key not in rename.marks}
+    return name, settings
+
+
+def read_live(policy: Policy, settings: Settings, file_format: int) -> Settings:
+    """Return today's form of the settings with which a policy runs; those of another one stay as they are."""
+    if not is_ours(policy):
+        return settings
+    name, today = read(written(policy, file_format)[0], settings, file_format)
+    return today if name == policy.name else settings
+
+
+def policy_from(plain: Settings, file_format: int) -> Policy:
+    """Return the policy of ours that was written down as a name and its settings."""
+    settings = {key: value for key, value in plain.items() if key != "name"}
+    name, settings = read(plain["name"], settings, file_format)
+    if name not in POLICIES:
+        raise InvalidInput(f"Expected policy={shown(name)} to be one of ours, or to be passed as well.")
+    return POLICIES[name](**settings)

@@ -1,0 +1,52 @@
+"""Noise-aware KL-UCB: DP-KLUCB with means and exponents from every phase by itself (docs/noise_aware.md).
+
+    index_a(t) = max { q : c_a(q) - c_a(estimate) <= ln t };  the largest is played
+
+Its tails are the shortest of all, and its regret is a little larger than that of noise-aware IMED. Nothing is proved of
+its regret.
+
+Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dpbandits.policies.base import Setup, validated_size
+from dpbandits.policies.dp_klucb import Params  # the same kernels, with other evidence
+from dpbandits.policies.evident import NoiseAwareEvidence
+from dpbandits.policies.phase_wise import PhaseSums, PhaseWise
+from dpbandits.policies.phases import Tally
+
+
+class State(NamedTuple):
+    """Arrays of the kernels."""
+
+    tally: Tally
+    kept: PhaseSums
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseAwareKLUCB(NoiseAwareEvidence):
+    """DP-KLUCB with the noise-aware evidence: fewer unlucky runs still, for more regret in the others.
+
+    Args:
+        epsilon: the budget of the whole action sequence.
+        growth: how much longer an arm has been played at the end of a phase than at the end of the one before. By
+            default 1.5.
+        first_phase: how many plays the first phase of every arm has. By default 16/epsilon, rounded up.
+
+    >>> print(NoiseAwareKLUCB(epsilon=0.5).guarantee())
+    (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    """
+
+    name = "noise-aware-klucb"
+    source = "docs/noise_aware.md, after Azize et al. 2025"
+    key = "DPKLUCB(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r})"
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state."""
+        arms, horizon = validated_size(arms, horizon)
+        phases = self.phases(horizon)
+        evidence = PhaseWise(self.epsilon, -math.expm1(-self.epsilon))
+        return Setup(Params(phases, evidence), State, {"arms": arms, "one": 1, "phases": len(phases.ends)})
