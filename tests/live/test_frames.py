@@ -442,7 +442,7 @@ def test_a_full_stack_shows_nothing(limit: int) -> None:
             pass
         finally:
             sys.setrecursionlimit(before)
-        if bandit._is_midway or last not in bandit.open_assignments():
+        if bandit._turns.is_midway or last not in bandit.open_assignments():
             bandit, last = one_answer_left()
     assert kinds == {"RecursionError", "StepError"}
 

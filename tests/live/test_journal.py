@@ -350,7 +350,7 @@ def test_a_call_in_the_middle_of_a_step_leaves_that_its_journal(
 def test_a_bandit_that_failed_lets_go_when_it_is_used_again(tmp_path: Path) -> None:
     """If an interrupt came before it could let go at once."""
     bandit = opened(tmp_path / "journal")
-    bandit._is_midway = True
+    bandit._turns.is_midway = True
     with pytest.raises(dpb.StepError, match="failed halfway"):
         bandit.spent()
     opened(tmp_path / "journal").assign()

@@ -6,15 +6,12 @@ Every choice is a function of releases, counts of assignments and the order of a
 """
 
 import os
-import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import NoReturn
 
 from dpbandits import _validate
-from dpbandits._forks import this_process
 from dpbandits._frames import clean
-from dpbandits.errors import InvalidInput, StepError
+from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
@@ -25,19 +22,12 @@ from dpbandits.live.noise import live_source
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.rollback import Witness, ask, validated_witness
 from dpbandits.live.spent import Spent, spent_on
+from dpbandits.live.turns import Turns
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Guarantee, Ledger
-
-FORKED = "This bandit belongs to the process that made it: a copy would draw its noise again."
-BUSY = "This bandit is in the middle of a step: what it has released so far may not be on disk."
-ENDED = "This bandit was moved or has let go of its journal: it takes no more steps."
-FAILED = (
-    "An earlier step failed halfway, and what it drew may have been seen: this bandit can be used no more. "
-    "If it has a journal, open that anew."
-)
 
 
 class Bandit:
@@ -127,12 +117,8 @@ class Bandit:
         self._numbers = {arm: number for number, arm in enumerate(configuration.arms)}
         self._journal = journal
         self._witness = witness
-        self._lock = threading.RLock()
-        self._process = this_process()
-        self._has_ended = False
-        # Set before a step and cleared after it. If it is found set, a step did not come to its end, and what it drew
-        # may have been seen, or may not be on disk.
-        self._is_midway = False
+        # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
+        self._turns = Turns(_nothing if journal is None else journal.close)
 
     # ---- deciding and learning
 
@@ -143,7 +129,7 @@ class Bandit:
         A person with a name enters at most `contributions` times. Later they get their latest arm again, which enters
         nothing.
         """
-        with self._alone():
+        with self._turns.alone():
             units = self._step().units
             return self._assignment(self._assign(units.hashed(unit)))
 
@@ -153,14 +139,14 @@ class Bandit:
 
         Every assignment is closed once. The last one of a block makes it release.
         """
-        with self._alone():
+        with self._turns.alone():
             self._step()
             self._close(self._awaited_number(assignment), reward)
 
     @clean
     def select(self) -> str | int:
         """Return the arm to play now. The answer stays the same until `update` brings its reward."""
-        with self._alone():
+        with self._turns.alone():
             learner = self._step()
             number = learner.selection
             if number is None:
@@ -175,7 +161,7 @@ class Bandit:
     @clean
     def update(self, arm: str | int, reward: float | None = None) -> None:
         """Take in the reward of the arm that `select` returned."""
-        with self._alone():
+        with self._turns.alone():
             learner = self._step()
             number = learner.selection
             played = self._arm_number(arm)
@@ -205,7 +191,7 @@ class Bandit:
 
     def spent(self) -> Spent:
         """Return the largest loss of any one reward so far."""
-        with self._alone():
+        with self._turns.alone():
             learner = self._read()
             scales = learner.worst_scales()
         # The rest takes a while, and others may go on meanwhile.
@@ -215,18 +201,18 @@ class Bandit:
     @property
     def ledger(self) -> Ledger:
         """A copy of the ledger: row 0 is the configuration, then one row per release."""
-        with self._alone():
+        with self._turns.alone():
             return self._read().ledger.copy()
 
     @property
     def exhausted(self) -> bool:
         """Whether no release will come any more. Assignments go on from what was released, which costs nothing."""
-        with self._alone():
+        with self._turns.alone():
             return self._read().places.exhausted
 
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that await their reward, oldest first."""
-        with self._alone():
+        with self._turns.alone():
             return [self._assignment(number) for number in self._read().awaited]
 
     def estimates(self, confidence: float = 0.95) -> dict[str | int, Estimate]:
@@ -250,7 +236,7 @@ class Bandit:
 
     def _estimate(self, number: int, confidence: float) -> Estimate:
         gamma = 1 - confidence
-        with self._alone():
+        with self._turns.alone():
             learner = self._read()
             releases, mean, weights = learner.statistics[number].summary()
             rewards = learner.schedule.count(releases)
@@ -269,7 +255,7 @@ class Bandit:
         The text holds secrets (rewards that are in no release yet), and may be resumed once only: a second copy would
         draw its noise again.
         """
-        with self._alone():
+        with self._turns.alone():
             self._step()
             if self._journal is not None:
                 raise InvalidInput(
@@ -277,7 +263,7 @@ class Bandit:
                     "together with its mark."
                 )
             text = archive.to_text(self._configuration, self._learner)
-            self._has_ended = True
+            self._turns.has_ended = True
             self._learner.drawing.ahead.drop()
         return text
 
@@ -301,23 +287,15 @@ class Bandit:
 
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open."""
-        with self._alone():
-            self._has_ended = True
+        with self._turns.alone():
+            self._turns.has_ended = True
             self._learner.drawing.ahead.drop()
             if self._journal is not None:
                 self._journal.close()
 
     def _after_failure(self) -> None:
         """Let go of the journal if the step that failed was in the middle, so that it can be opened anew."""
-        # Not in a child, whose lock may never be left, and not inside of a step that this call has interrupted.
-        if this_process() == self._process and not self._lock._is_owned():  # type: ignore[attr-defined]
-            with self._lock:
-                self._let_go_if_midway()
-
-    def _let_go_if_midway(self) -> None:
-        """With the lock, which a step holds to its end: if one is in the middle now, it will never end."""
-        if self._is_midway and self._journal is not None:
-            self._journal.close()
+        self._turns.after_failure()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A bandit cannot be copied or pickled: the copy would draw its noise again. to_json moves it.")
@@ -335,11 +313,11 @@ class Bandit:
         choice = learner.choice(unit)
         if choice.block == 0:
             learner.draw_ahead(choice.arm)
-        self._is_midway = True
+        self._turns.is_midway = True
         number = learner.hand_out(choice, unit, is_selection)
         if self._journal is not None:
             self._journal.append(archive.assignment_record(choice, unit, is_selection))
-        self._is_midway = False
+        self._turns.is_midway = False
         return number
 
     def _close(self, number: int, reward: float | None) -> None:
@@ -350,7 +328,7 @@ class Bandit:
         if block is not None:
             encoded = learner.source.encode(value)
             learner.draw_ahead(arm)
-        self._is_midway = True
+        self._turns.is_midway = True
         released = learner.close(number, encoded)
         if self._journal is not None:
             record = archive.closing_record(number, encoded, released.draws, learner)
@@ -358,31 +336,15 @@ class Bandit:
         if released.draws:
             ask(self._witness, learner.ledger.head)
             learner.learn(released)
-        self._is_midway = False
-
-    def _alone(self) -> AbstractContextManager[bool]:
-        """Return the lock: one process, one thread, and in that thread one step at a time.
-
-        A signal handler or a finalizer that runs in the middle of a step is refused. (The lock is left by C code, which
-        no interrupt can keep from leaving it.)
-        """
-        if this_process() != self._process:
-            raise StepError(FORKED)
-        if self._lock._is_owned():  # type: ignore[attr-defined]
-            raise StepError(BUSY)
-        return self._lock
+        self._turns.is_midway = False
 
     def _read(self) -> Learner:
-        if self._is_midway:
-            self._let_go_if_midway()
-            raise StepError(FAILED)
+        self._turns.check_whole()
         return self._learner
 
     def _step(self) -> Learner:
-        learner = self._read()
-        if self._has_ended:
-            raise StepError(ENDED)
-        return learner
+        self._turns.check_open()
+        return self._learner
 
     # ---- names and numbers
 
@@ -405,3 +367,7 @@ class Bandit:
             shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
             raise InvalidInput(f"Expected arm={_validate.shown(arm)} to be one of {shown}.")
         return number
+
+
+def _nothing() -> None:
+    """Nothing to let go of."""
