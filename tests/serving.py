@@ -140,10 +140,27 @@ def in_batches(bandit: dpb.Bandit, rewards: Rewards, people: int) -> list[Any]:
     return arms
 
 
+def many_at_once(bandit: dpb.Bandit, rewards: Rewards, people: int) -> list[Any]:
+    """Hand out and close by batches, each one step; some answers come in the batch after next."""
+    dice = random.Random(9)  # noqa: S311
+    arms: list[Any] = []
+    late: list[tuple[int, Assignment]] = []
+    while len(arms) < people:
+        size = min(dice.randrange(1, 60), people - len(arms))
+        late += list(enumerate(bandit.assign_many([None] * size), start=len(arms) + 1))
+        arms += [assignment.arm for _, assignment in late[-size:]]
+        dice.shuffle(late)
+        cut = len(late) if len(arms) == people else dice.randrange(len(late) + 1)
+        bandit.close_many([(assignment, rewards(person, assignment.arm)) for person, assignment in late[:cut]])
+        late = late[cut:]
+    return arms
+
+
 WAYS: dict[str, Callable[[dpb.Bandit, Rewards, int], list[Any]]] = {
     "step": step_by_step,
     "at once": with_delays(lambda dice: 0),
     "late": with_delays(lambda dice: 40),
     "shuffled": with_delays(lambda dice: dice.randrange(60)),
     "batches": in_batches,
+    "many": many_at_once,
 }

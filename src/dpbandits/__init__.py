@@ -7,7 +7,7 @@ from dpbandits import auditing, environments, live, mechanisms, policies, privac
 from dpbandits._kernel import kernel
 from dpbandits.auditing import audit, exact_audit
 from dpbandits.environments import Bernoulli
-from dpbandits.errors import DPBanditsError, InvalidInput, JournalError, LedgerError, StepError
+from dpbandits.errors import AlreadyClosed, DPBanditsError, InvalidInput, JournalError, LedgerError, StepError
 from dpbandits.live import Bandit, check_ledger
 from dpbandits.policies import (
     DPIMED,
@@ -50,6 +50,7 @@ __all__ = [
     "AdaCUCB",
     "AdaPKLUCB",
     "AdaPUCB",
+    "AlreadyClosed",
     "AnytimeLazyUCB",
     "Bandit",
     "Bernoulli",

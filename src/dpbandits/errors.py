@@ -2,6 +2,7 @@
 
 DPBanditsError
 ├── InvalidInput   a value outside its allowed range; nothing has changed (also a ValueError)
+│   └── AlreadyClosed   an assignment that has had its reward
 ├── JournalError   a journal that cannot be opened or written: damaged, an old copy, or in use
 ├── LedgerError    a ledger whose rows do not belong together (also a ValueError)
 └── StepError      a step that failed, or a bandit or counter that takes no more (also a RuntimeError)
@@ -14,6 +15,13 @@ class DPBanditsError(Exception):
 
 class InvalidInput(DPBanditsError, ValueError):
     """A value outside its allowed range. The message names the value and the range; no state has changed."""
+
+
+class AlreadyClosed(InvalidInput):
+    """An assignment that was closed before, with a reward or without; nothing has changed.
+
+    What the reward was makes no difference: otherwise closing again would be a way to find out.
+    """
 
 
 class JournalError(DPBanditsError):

@@ -1,6 +1,7 @@
 """The River adapter, held to River's own checks and evaluations."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,12 +59,33 @@ def test_river_can_evaluate_it_against_its_own_policies() -> None:
 def test_river_can_replay_a_log() -> None:
     """Where the log has another arm, River updates nothing: the choice stands until its reward comes."""
     dice = random.Random(1)  # noqa: S311
-    log = [(["A", "B"], None, dice.choice("AB"), float(dice.random() < 0.5)) for _ in range(400)]
+    log = [(["A", "B"], None, dice.choice("AB"), dice.random() < 0.5) for _ in range(400)]
     policy = RiverPolicy(POLICY)
     reward, used = river_bandit.evaluate_offline(policy, log)
     assert 100 < used < 300
     assert policy.bandit._learner.places.entered in (used, used + 1)
     assert 0 < reward.get() < used
+
+
+def test_river_can_replay_its_own_example_and_its_own_data(tmp_path: Path) -> None:
+    """The example of evaluate_offline, and NewsArticles, which cannot be fetched here, with lines of the same form."""
+    dice = random.Random(42)  # noqa: S311
+    arms = ["A", "B", "C"]
+    clicks = [(arms, None, dice.choice(arms), dice.random() > 0.5) for _ in range(1000)]
+    total, used = river_bandit.evaluate_offline(policy=RiverPolicy(POLICY), history=clicks)
+    assert 250 < used < 420
+    assert 0 < total.get() < used
+    lines = [" ".join([str(dice.randint(1, 10)), str(dice.randint(0, 1)), *["0"] * 100]) for _ in range(500)]
+    (tmp_path / "dataset.txt").write_text("\n".join(lines) + "\n")
+
+    class News(river_bandit.datasets.NewsArticles):  # type: ignore[misc]
+        path = tmp_path / "dataset.txt"
+        is_downloaded = True
+
+    assert type(next(iter(News()))[2]) is bool
+    total, used = river_bandit.evaluate_offline(policy=RiverPolicy(POLICY), history=News())
+    assert 20 < used < 100
+    assert 0 < total.get() < used
 
 
 @pytest.mark.usefixtures("same_noise")
@@ -79,7 +101,7 @@ def test_it_shows_released_means_and_no_others() -> None:
     assert dict(policy._rewards) == {}
     for _ in range(300):
         arm = policy.pull(["A", "B"])
-        policy.update(arm, float(arm == "B"))
+        policy.update(arm, arm == "B")
     assert policy.ranking == ["B", "A"]
     assert "Released mean" in repr(policy)
     assert f"{policy.bandit.estimates()['B'].mean:.4f}" in repr(policy)

@@ -48,10 +48,10 @@ def test_a_release_finds_its_noise_drawn(policy: Any, way: str) -> None:
     drawn_in_step: list[int] = []
     close = learner.close
 
-    def closing(number: int, reward: Any, stored: Any = None) -> Any:
+    def closing(number: int, reward: Any, key: Any) -> Any:
         arm = learner.awaited[number].arm
         ahead = before.pop(arm, learner.drawing.ahead.count(arm))
-        released = close(number, reward, stored)
+        released = close(number, reward, key)
         drawn_in_step.extend([max(0, len(released.draws) - ahead)] if released.draws else [])
         return released
 
@@ -62,7 +62,7 @@ def test_a_release_finds_its_noise_drawn(policy: Any, way: str) -> None:
         before[arm] = learner.drawing.ahead.count(arm)  # what earlier steps have drawn
         draw_ahead(arm)
 
-    learner.close, learner.draw_ahead = closing, drawing  # type: ignore[method-assign]
+    learner.close, learner.draw_ahead = closing, drawing  # type: ignore[method-assign, assignment]
     WAYS[way](bandit, lambda n, arm: 1.0, 300)
     assert len(drawn_in_step) >= 3
     assert sum(drawn_in_step) == 0

@@ -102,12 +102,12 @@ def grid_bits_of(case: str) -> int:
     return int(CASES[case][1].get("grid_bits", 12))
 
 
-def go_on(bandit: dpb.Bandit) -> None:
+def go_on(bandit: dpb.Bandit, first: int = 1000) -> None:
     """Answer everything that is open, and more people."""
     high = bandit._configuration.rewards.bounds[1]
     for a in bandit.open_assignments():
         bandit.close(a, high)
-    for person in range(1000, 1100):
+    for person in range(first, first + 100):
         bandit.close(bandit.assign(unit=person), high)
 
 
@@ -257,7 +257,7 @@ def test_another_machine_that_rounds_powers_differently_opens_a_journal(
     monkeypatch.setattr("dpbandits.live.rehearsal.live_scale", elsewhere)
     again = dpb.Bandit(policy, 2, journal=path)
     assert again.ledger.to_jsonl() == ledger
-    go_on(again)
+    go_on(again, first=2000)
     assert dpb.check_ledger(again.ledger.to_jsonl(), head=again.ledger.head).holds
 
 
@@ -294,11 +294,11 @@ def test_a_scale_that_is_not_the_schedules_is_not_followed(tmp_path: Path) -> No
     for _ in range(4):
         probe.assign()
     learner = probe._learner
-    learner.close(1, 4096)
+    learner.close(1, 4096, None)
     other = 4096.0 * (1 + 1e-5)
     with pytest.raises(dpb.StepError, match="was stored with another scale"):
-        learner.close(3, 4096, [Drawn(2.0, other)])
-    record = closing_record(3, 4096, [Drawn(2.0, other)], learner)
+        learner.close(3, 4096, None, [Drawn(2.0, other)])
+    record = closing_record(3, 4096, None, [Drawn(2.0, other)], learner)
     journal.append(record)
     journal.close()
     with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):

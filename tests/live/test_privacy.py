@@ -58,18 +58,22 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
     assert bandit.guarantee.certified
 
 
+@pytest.mark.parametrize("sticky", [True, False])
 @pytest.mark.parametrize("contributions", [2, 5])
 @pytest.mark.parametrize("policy", [SERVABLE[0], SERVABLE[2], *SERVABLE[5:]], ids=shown)
-def test_a_person_with_several_rewards_has_the_budget_of_the_policy(policy: Policy, contributions: int) -> None:
+def test_a_person_with_several_rewards_has_the_budget_of_the_policy(
+    policy: Policy, contributions: int, sticky: bool
+) -> None:
     noise = TaintedNoise(3)
-    bandit = bandit_of(policy, noise, contributions=contributions)
+    bandit = bandit_of(policy, noise, contributions=contributions, sticky=sticky)
     people: list[int] = []
     dice = np.random.default_rng(1)
     for _ in range(HORIZON):
         person = int(dice.integers(HORIZON // 3))
         before = noise.encoded
         assignment = bandit.assign(unit=person)
-        bandit.close(assignment, float(dice.random() < 0.5))
+        if assignment.is_new:
+            bandit.close(assignment, float(dice.random() < 0.5))
         people += [person] * (noise.encoded - before)
     assert max(Counter(people).values()) == contributions
     by_person: Counter[int] = Counter()

@@ -13,7 +13,7 @@ from dpbandits._frames import clean
 from dpbandits._progress import Progress
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
-from dpbandits.live.configuration import Configuration, Terms, read_format
+from dpbandits.live.configuration import Configuration, Terms, read_format, read_sticky
 from dpbandits.live.cost import SAME, check_terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
@@ -40,9 +40,13 @@ def assignment_record(choice: Choice, unit: str | None, is_selection: bool) -> d
     return record
 
 
-def closing_record(number: int, reward: Any, released: list[Drawn], learner: Learner) -> dict[str, Any]:
+def closing_record(
+    number: int, reward: Any, key: str | None, released: list[Drawn], learner: Learner
+) -> dict[str, Any]:
     """Return the record of a closing; the reward is None if it enters nothing."""
     record: dict[str, Any] = {"close": number, "reward": reward}
+    if key is not None:
+        record["key"] = key
     if released:
         record |= {
             "released": [drawn.value for drawn in released],
@@ -52,8 +56,18 @@ def closing_record(number: int, reward: Any, released: list[Drawn], learner: Lea
     return record
 
 
+def one_record(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the record of steps that were taken together: on disk are all of them or none."""
+    return steps[0] if len(steps) == 1 else {"batch": steps}
+
+
 def take_again(learner: Learner, record: dict[str, Any]) -> bool:
-    """Take the step of a record, and tell whether it came out as it was recorded."""
+    """Take the steps of a record, and tell whether they came out as they were recorded."""
+    steps = record.get("batch", [record])
+    return bool(steps) and record == one_record(steps) and all(_take_step_again(learner, step) for step in steps)
+
+
+def _take_step_again(learner: Learner, record: dict[str, Any]) -> bool:
     if "assign" in record:
         unit, choice = record.get("unit"), Choice(record["assign"], record["block"])
         is_selection = record.get("selection") is True
@@ -61,11 +75,11 @@ def take_again(learner: Learner, record: dict[str, Any]) -> bool:
             return False
         learner.hand_out(choice, unit, is_selection)
         return True
-    number, reward = record["close"], record["reward"]
-    if not learner.can_close(number, reward):
+    number, reward, key = record["close"], record["reward"], record.get("key")
+    if not learner.can_close(number, reward, key):
         return False
-    released = learner.close(number, reward, _stored(record))
-    again = closing_record(number, reward, released.draws, learner)
+    released = learner.close(number, reward, key, _stored(record))
+    again = closing_record(number, reward, key, released.draws, learner)
     learner.learn(released)
     if "scales" not in record:  # written before they were stored
         again.pop("scales", None)
@@ -87,18 +101,19 @@ def _stored(record: dict[str, Any]) -> list[Drawn]:
 
 @clean
 def resumed(
-    journal: Journal, configuration: Configuration, source: SecureNoise
+    journal: Journal, configuration: Configuration, source: SecureNoise, *, sticky_as_begun: bool
 ) -> tuple[Configuration, Learner] | None:
     """Return the learner that a journal ends with, and its configuration; None if it has yet to begin.
 
-    Nothing is written: whatever is wrong with the journal, it stays as it is.
+    With `sticky_as_begun` the journal says whether it is sticky. Nothing is written: whatever is wrong with the
+    journal, it stays as it is.
     """
     learner = None
     with Progress(journal.acknowledged, "steps") as bar:
         bar.describe("resuming")
         for number, record in enumerate(journal.records()):
             if learner is None:
-                configuration, learner = _first(journal, record, configuration, source)
+                configuration, learner = _first(journal, record, configuration, source, sticky_as_begun)
             elif not _is_followed(learner, record):
                 raise JournalError(
                     f"The journal {journal.path} cannot be followed from record {number} on: "
@@ -125,14 +140,18 @@ def go_on(journal: Journal, configuration: Configuration, learner: Learner) -> N
 
 
 def _first(
-    journal: Journal, record: dict[str, Any], given: Configuration, source: SecureNoise
+    journal: Journal, record: dict[str, Any], given: Configuration, source: SecureNoise, sticky_as_begun: bool
 ) -> tuple[Configuration, Learner]:
     """Return the learner of the first record, if it was begun as it is asked for now."""
     problem = None
     try:
         begun = record["configuration"]
         configuration = replace(given, file_format=read_format(begun))
-        _check_begun(journal, begun, configuration.to_dict())
+        if sticky_as_begun:
+            configuration = replace(configuration, sticky=read_sticky(begun))
+        # An earlier format has no word for it, and none of its bandits is sticky.
+        sticky = {"sticky": configuration.sticky}
+        _check_begun(journal, {"sticky": False, **begun}, {**sticky, **configuration.to_dict()})
         learner = _restored(configuration, record["learner"], source)
         if not learner.is_fresh:
             raise InvalidInput("Its first record is not that of a fresh bandit.")

@@ -1,6 +1,6 @@
 """Assignments: one decision for one person, and the ids by which a program remembers them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
@@ -8,10 +8,17 @@ from dpbandits.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Assignment:
-    """One decision for one person. Close it with its reward, by itself or by its id."""
+    """One decision for one person. Close it with its reward, by itself or by its id.
+
+    Attributes:
+        id: what a program remembers it by.
+        arm: what the person gets.
+        is_new: False if the person had this assignment before, and may have answered already.
+    """
 
     id: str
     arm: str | int
+    is_new: bool = field(default=True, compare=False)
 
 
 def id_of(tag: str, number: int) -> str:

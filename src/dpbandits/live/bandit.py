@@ -6,14 +6,16 @@ Every choice is a function of releases, counts of assignments and the order of a
 """
 
 import os
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
-from dpbandits.live.assignments import Assignment, id_of, number_of
+from dpbandits.live.assignments import Assignment, id_of
+from dpbandits.live.closings import Answer, Closing, checked_closings, listed
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
 from dpbandits.live.estimates import Comparison, Estimate, interval
 from dpbandits.live.journal import Journal, journal_at
@@ -41,7 +43,9 @@ class Bandit:
         reward_bounds: the least and the largest reward.
         out_of_bounds: "refuse" rewards outside the bounds, or "clip" them.
         default_reward: what counts for an answer that never comes; by default the lower bound.
-        contributions: how many rewards of one person enter at most. Afterwards they get their latest arm again.
+        contributions: how many rewards of one person enter at most. Afterwards they get their latest assignment again.
+        sticky: whether a person who comes again gets the arm of their first assignment, and not a fresh choice. By
+            default True, or what the journal says. The guarantee is the same.
         accept_delta: allow a delta above 1/(10 horizon).
         noise: SecureNoise() by default, or with another grid; nothing that takes a seed.
         journal: a file that keeps every step; if it exists already, the bandit goes on where it was.
@@ -70,6 +74,7 @@ class Bandit:
         out_of_bounds: str = "refuse",
         default_reward: float | None = None,
         contributions: int = 1,
+        sticky: bool | None = None,
         accept_delta: bool = False,
         noise: SecureNoise | None = None,
         journal: str | os.PathLike[str] | None = None,
@@ -89,11 +94,14 @@ class Bandit:
             contributions=validated_contributions(contributions),
             accept_delta=_validate.flag(accept_delta=accept_delta),
             grid_bits=source.grid_bits,
+            sticky=True if sticky is None else _validate.flag(sticky=sticky),
         )
         witness = validated_witness(witness)
         kept = journal_at(journal, mark)
         try:
-            found = None if kept is None else archive.resumed(kept, configuration, source)
+            found = None
+            if kept is not None:
+                found = archive.resumed(kept, configuration, source, sticky_as_begun=sticky is None)
             if found is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
@@ -126,22 +134,44 @@ class Bandit:
     def assign(self, unit: str | int | None = None) -> Assignment:
         """Return an arm for a person. Any number of assignments may be open at once.
 
-        A person with a name enters at most `contributions` times. Later they get their latest arm again, which enters
-        nothing.
+        A person with a name enters at most `contributions` times. Later they get their latest assignment again: the
+        same one, whether it is still open or not, and nothing enters. So to ask twice does no harm.
         """
         with self._turns.alone():
             units = self._step().units
-            return self._assignment(self._assign(units.hashed(unit)))
+            return self._assign([units.hashed(unit)])[0]
 
     @clean
-    def close(self, assignment: Assignment | str, reward: float | None = None) -> None:
+    def assign_many(self, units: Iterable[str | int | None]) -> list[Assignment]:
+        """Return an arm for every one of these people, in order, as `assign` would one after the other.
+
+        All of them are checked before any is assigned, and on disk they are one record.
+        """
+        named = listed(units=units)
+        with self._turns.alone():
+            known = self._step().units
+            return self._assign([known.hashed(unit) for unit in named])
+
+    @clean
+    def close(self, assignment: Assignment | str, reward: float | None = None, key: str | None = None) -> None:
         """Take in the reward of an assignment; None if no answer came, which counts as the default reward.
 
-        Every assignment is closed once. The last one of a block makes it release.
+        Every assignment is closed once: the last one of a block makes it release. Whoever may have to ask again, since
+        no acknowledgement came, passes a `key` of their own making, such as a random one per answer: a repetition with
+        the same key is acknowledged and changes nothing. Anything else is refused with `AlreadyClosed`.
         """
         with self._turns.alone():
-            self._step()
-            self._close(self._awaited_number(assignment), reward)
+            self._close(checked_closings([(assignment, reward, key)], self._step(), self._configuration.rewards))
+
+    @clean
+    def close_many(self, answers: Iterable[Answer]) -> None:
+        """Take in many rewards: pairs of an assignment and its reward, or triples with a key, as in `close`.
+
+        All of them are checked before any is taken in, and on disk they are one record, with all that they release.
+        """
+        items = listed(answers=answers)
+        with self._turns.alone():
+            self._close(checked_closings(items, self._step(), self._configuration.rewards))
 
     @clean
     def select(self) -> str | int:
@@ -155,7 +185,7 @@ class Bandit:
                         f"Expected contributions={learner.units.contributions} to be 1 for select, "
                         "which knows no names: use assign(unit=...)."
                     )
-                number = self._assign(None, is_selection=True)
+                return self._assign([None], is_selection=True)[0].arm
             return self.arms[learner.awaited[number].arm]
 
     @clean
@@ -170,7 +200,7 @@ class Bandit:
             selected = learner.awaited[number].arm
             if played != selected:
                 raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected]!r}, which was selected.")
-            self._close(number, reward)
+            self._close([Closing(number, self._configuration.rewards.to_unit(reward), None)])
 
     # ---- what is known
 
@@ -213,7 +243,7 @@ class Bandit:
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that await their reward, oldest first."""
         with self._turns.alone():
-            return [self._assignment(number) for number in self._read().awaited]
+            return [self._assignment(number, choice.arm) for number, choice in self._read().awaited.items()]
 
     def estimates(self, confidence: float = 0.95) -> dict[str | int, Estimate]:
         """Return the mean of every arm with an interval, from releases alone.
@@ -308,35 +338,49 @@ class Bandit:
 
     # ---- steps: all or nothing
 
-    def _assign(self, unit: str | None, is_selection: bool = False) -> int:
+    def _assign(self, units: Sequence[str | None], is_selection: bool = False) -> list[Assignment]:
         learner = self._learner
-        choice = learner.choice(unit)
-        if choice.block == 0:
-            learner.draw_ahead(choice.arm)
-        self._turns.is_midway = True
-        number = learner.hand_out(choice, unit, is_selection)
-        if self._journal is not None:
-            self._journal.append(archive.assignment_record(choice, unit, is_selection))
+        given, records = [], []
+        for unit in units:
+            latest = learner.units.latest(unit)
+            if latest is None:
+                choice = learner.choice(unit)
+                if choice.block == 0:
+                    learner.draw_ahead(choice.arm)
+                self._turns.is_midway = True
+                number = learner.hand_out(choice, unit, is_selection)
+                records.append(archive.assignment_record(choice, unit, is_selection))
+                given.append(self._assignment(number, choice.arm))
+            else:
+                given.append(replace(self._assignment(latest.number, latest.arm), is_new=False))
+        self._write(records)
         self._turns.is_midway = False
-        return number
+        return given
 
-    def _close(self, number: int, reward: float | None) -> None:
+    def _close(self, closings: Sequence[Closing]) -> None:
         learner = self._learner
-        value = self._configuration.rewards.to_unit(reward)
-        arm, block = learner.awaited[number]
-        encoded = None
-        if block is not None:
-            encoded = learner.source.encode(value)
-            learner.draw_ahead(arm)
+        encoded: list[Any] = []
+        for number, value, _ in closings:
+            arm, block = learner.awaited[number]
+            encoded.append(None if block is None else learner.source.encode(value))
+            if block is not None:
+                learner.draw_ahead(arm)
         self._turns.is_midway = True
-        released = learner.close(number, encoded)
-        if self._journal is not None:
-            record = archive.closing_record(number, encoded, released.draws, learner)
-            self._journal.append(record, durable_mark=bool(released.draws))
-        if released.draws:
+        released, records = [], []
+        for (number, _, key), reward in zip(closings, encoded, strict=True):
+            released.append(learner.close(number, reward, key))
+            records.append(archive.closing_record(number, reward, key, released[-1].draws, learner))
+        is_release = any(part.draws for part in released)
+        self._write(records, durable_mark=is_release)
+        if is_release:
             ask(self._witness, learner.ledger.head)
-            learner.learn(released)
+            for part in released:
+                learner.learn(part)
         self._turns.is_midway = False
+
+    def _write(self, records: list[dict[str, Any]], *, durable_mark: bool = False) -> None:
+        if self._journal is not None and records:
+            self._journal.append(archive.one_record(records), durable_mark=durable_mark)
 
     def _read(self) -> Learner:
         self._turns.check_whole()
@@ -348,15 +392,8 @@ class Bandit:
 
     # ---- names and numbers
 
-    def _assignment(self, number: int) -> Assignment:
-        return Assignment(id_of(self._learner.tag, number), self.arms[self._learner.awaited[number].arm])
-
-    def _awaited_number(self, assignment: Assignment | str) -> int:
-        number = number_of(assignment, self._learner.tag, self._learner.assigned)
-        if number not in self._learner.awaited:
-            name = id_of(self._learner.tag, number)
-            raise InvalidInput(f"Expected assignment={name!r} to be open: it was closed before.")
-        return number
+    def _assignment(self, number: int, arm: int) -> Assignment:
+        return Assignment(id_of(self._learner.tag, number), self.arms[arm])
 
     def _arm_number(self, arm: str | int) -> int:
         try:

@@ -24,7 +24,8 @@ from dpbandits.privacy import Guarantee, group_guarantee
 
 # Of the configuration, wherever it is written down. What each one changed:
 #   2    scales are rounded up to `scale_bits`; before, they were taken as the policy gives them
-#   3    the noise-aware policies have names of their own (policy_names.py)
+#   3    `sticky`; who has given all their rewards gets their latest assignment again; the noise-aware policies have
+#        names of their own (policy_names.py)
 FORMATS = (1, 2, 3)
 _SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
 _LONGEST_NAME = 200
@@ -42,12 +43,18 @@ class Configuration:
     contributions: int
     accept_delta: bool
     grid_bits: int
+    sticky: bool = True
     file_format: int = FORMATS[-1]  # in which it is written down, from its beginning on
 
     @property
     def scale_bits(self) -> int | None:
         """To how many significant bits scales are rounded up; None if they are not."""
         return _SCALE_BITS if self.file_format >= 2 else None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a person who has given all their rewards gets their latest assignment again."""
+        return self.file_format >= 3
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":
@@ -63,6 +70,7 @@ class Configuration:
             contributions=plain["contributions"],
             accept_delta=plain["accept_delta"],
             grid_bits=plain["grid_bits"],
+            sticky=read_sticky(plain),
             file_format=file_format,
         )
         if configuration.to_dict() != plain:
@@ -71,7 +79,9 @@ class Configuration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
-        rounding = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
+        later = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
+        if self.file_format >= 3:
+            later |= {"sticky": self.sticky}
         name, settings = written(self.policy, self.file_format)
         return {
             "format": self.file_format,
@@ -84,7 +94,7 @@ class Configuration:
             "contributions": self.contributions,
             "accept_delta": self.accept_delta,
             "grid_bits": self.grid_bits,
-            **rounding,
+            **later,
         }
 
 
@@ -144,6 +154,11 @@ def read_format(plain: dict[str, Any]) -> int:
         known = f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}"
         raise InvalidInput(f"Expected format={shown(found)} to be {known}, which this version reads.")
     return found
+
+
+def read_sticky(plain: dict[str, Any]) -> bool:
+    """Return whether people who come again keep their arm, by a configuration that was written down."""
+    return _validate.flag(sticky=plain["sticky"]) if plain["format"] >= 3 else False
 
 
 def check_delta(delta: float, horizon: float) -> None:

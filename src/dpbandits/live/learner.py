@@ -22,7 +22,7 @@ from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
 from dpbandits.live.noise import Drawing, Drawn, LiveNoise, is_same_scale
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
-from dpbandits.live.units import Units
+from dpbandits.live.units import Seen, Units
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import allocate, forget, restore, to_plain
 from dpbandits.policies import update
@@ -67,7 +67,7 @@ class Learner:
         rehearse(terms.policy, self.schedule, arms, limit, configuration.scale_bits)
         self.source = source
         self.places = Places(arms, self.schedule, limit)
-        self.units = Units(configuration.contributions)
+        self.units = Units(configuration.contributions, sticky=configuration.sticky, repeats=configuration.repeats)
         estimator = Estimator(self.schedule)
         self.statistics = [Statistic(estimator) for _ in range(arms)]
         self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
@@ -77,7 +77,9 @@ class Learner:
         self.noise = LiveNoise(configuration.scale_bits)
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
         self.awaited: dict[int, Choice] = {}  # open assignments by number
+        self.keys: dict[int, str] = {}  # of closed ones, as hashes: a closing that comes again is known by its key
         self.assigned = 0
+        self.assigned_to = [0] * arms
         self.decisions = 0
         self.selection: int | None = None  # the number of the assignment that `select` made
 
@@ -87,14 +89,13 @@ class Learner:
         """Tell whether a choice that was made before can be made now, whatever the policy would choose."""
         if type(choice.arm) is not int or type(choice.block) is bool or not (unit is None or isinstance(unit, str)):
             return False
-        settled = self.units.settled_arm(unit)
-        if settled is not None:
-            return choice == (settled, None)
-        return 0 <= choice.arm < len(self.statistics) and choice.block == self.places.free_block(choice.arm)
+        if not 0 <= choice.arm < len(self.statistics) or self.units.latest(unit) is not None:
+            return False
+        return self.units.given_arm(unit) in (None, choice.arm) and choice == self._placed(choice.arm, unit)
 
-    def can_close(self, number: int, reward: Any) -> bool:
+    def can_close(self, number: int, reward: Any, key: Any) -> bool:
         """Tell whether an assignment is open, and a reward, in the units of the noise source, can be its own."""
-        if type(number) is not int or number not in self.awaited:
+        if type(number) is not int or number not in self.awaited or not isinstance(key, str | None):
             return False
         if self.awaited[number].block is None:
             return reward is None
@@ -102,11 +103,11 @@ class Learner:
 
     def choice(self, unit: str | None) -> Choice:
         """Return what the next assignment will be. Nothing changes."""
-        settled = self.units.settled_arm(unit)
-        if settled is not None:
-            return Choice(settled, None)
-        arm = self._next_arm()
-        return Choice(arm, self.places.free_block(arm))
+        given = self.units.given_arm(unit)
+        return self._placed(self._next_arm() if given is None else given, unit)
+
+    def _placed(self, arm: int, unit: str | None) -> Choice:
+        return Choice(arm, self.places.free_block(arm) if self.units.may_enter(unit) else None)
 
     def _next_arm(self) -> int:
         """Return the policy's choice; while that awaits answers, or nothing more can enter, the leader."""
@@ -119,13 +120,14 @@ class Learner:
 
     def hand_out(self, choice: Choice, unit: str | None, is_selection: bool) -> int:
         """Make the assignment and return its number."""
-        if self.units.settled_arm(unit) is None:
+        if self.units.given_arm(unit) is None:  # else nothing was decided: turns and t go on as if nobody had come
             self.decisions += 1
         self.assigned += 1
+        self.assigned_to[choice.arm] += 1
         number = self.assigned
         if choice.block is not None:
             self.places.take(choice.arm, choice.block, number)
-        self.units.note(unit, choice.arm, choice.block is not None)
+        self.units.note(unit, choice.arm, number, choice.block is not None)
         self.awaited[number] = choice
         if is_selection:
             self.selection = number
@@ -150,12 +152,15 @@ class Learner:
                 blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, places.released[arm]))))
             self.drawing.ahead.draw(arm, [block.scale for block in blocks if block is not None])
 
-    def close(self, number: int, reward: Any, stored: list[Drawn] | None = None) -> Released:
+    def close(self, number: int, reward: Any, key: str | None, stored: list[Drawn] | None = None) -> Released:
         """Take in a reward, in the units of the noise source, and return what is released now.
 
-        `stored` holds the values if they were drawn before. The policy learns of them when they are on disk (`learn`).
+        `key` is remembered, as the hash that it is. `stored` holds the values if they were drawn before. The policy
+        learns of them when they are on disk (`learn`).
         """
         arm, block = self.awaited.pop(number)
+        if key is not None:
+            self.keys[number] = key
         if self.selection == number:
             self.selection = None
         released = Released(arm, self.places.released[arm], [])
@@ -210,7 +215,9 @@ class Learner:
             "assigned": self.assigned,
             "decisions": self.decisions,
             "selection": self.selection,
+            "assigned_to": self.assigned_to,
             "awaited": [[number, *choice] for number, choice in self.awaited.items()],
+            "keys": list(self.keys.items()),
             "state": to_plain(self.state),
             "places": self.places.snapshot(),
             "ledger": self.ledger.to_jsonl(),
@@ -220,8 +227,10 @@ class Learner:
         """Put a snapshot into a fresh learner of the same configuration."""
         self.tag = snapshot["tag"]
         self.units.key = snapshot["key"]
-        self.units.seen = {unit: (entered, arm) for unit, (entered, arm) in snapshot["units"].items()}
+        self.units.seen = {unit: Seen(*seen) for unit, seen in snapshot["units"].items()}
         self.assigned = snapshot["assigned"]
+        self.assigned_to = list(snapshot.get("assigned_to", snapshot["places"]["handed_out"]))  # all it can know
+        self.keys = dict(snapshot.get("keys", []))
         self.decisions = snapshot["decisions"]
         self.selection = snapshot["selection"]
         self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 
@@ -15,6 +17,8 @@ class RewardScale:
 
     >>> RewardScale((1, 5)).to_unit(4)
     0.75
+    >>> RewardScale().to_unit(True)
+    1.0
     >>> RewardScale((1, 5)).to_unit(6)
     Traceback (most recent call last):
     dpbandits.errors.InvalidInput: Expected reward=6 in [1.0, 5.0].
@@ -39,8 +43,10 @@ class RewardScale:
         object.__setattr__(self, "default", default)
 
     def to_unit(self, reward: float | None) -> float:
-        """Return a reward as a number from [0, 1]; None is the default reward."""
+        """Return a reward as a number from [0, 1]; None is the default reward, and True, a conversion, is 1."""
         low, high = self.bounds
+        if isinstance(reward, bool | np.bool_):
+            reward = float(reward)
         if reward is None:
             value = self.default
             assert value is not None

@@ -1,4 +1,4 @@
-"""Units: how often a person has entered, known only by a keyed hash.
+"""Units: how often a person has entered and what they were given, known only by a keyed hash.
 
 Without the key nobody can tell from a hash whether a guessed person took part. Whoever has the key can: it is stored
 where the hashes are stored, so this protects a list of hashes that got out, not a whole journal.
@@ -8,6 +8,7 @@ import hashlib
 import numbers
 import secrets
 import unicodedata
+from typing import NamedTuple
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
@@ -20,13 +21,30 @@ def validated_contributions(contributions: int) -> int:
     return _validate.integer("[1, 1000000]", contributions=contributions)
 
 
-class Units:
-    """What is remembered of every named person: how many rewards they may still give, and their latest arm."""
+class Seen(NamedTuple):
+    """What is remembered of a person: how often they entered, and their latest assignment."""
 
-    def __init__(self, contributions: int) -> None:
+    entered: int
+    arm: int
+    number: int = 0  # of the assignment; 0 if it was made before numbers were kept
+
+
+class Units:
+    """The people who were given a name.
+
+    Args:
+        contributions: how many rewards of one person enter.
+        sticky: whether a person who comes again gets the arm of their first assignment, and not a fresh choice.
+        repeats: whether a person who has given all their rewards gets their latest assignment again, and not a new one
+            that enters nothing.
+    """
+
+    def __init__(self, contributions: int, *, sticky: bool, repeats: bool) -> None:
         self.contributions = contributions
+        self.sticky = sticky
+        self.repeats = repeats
         self.key = secrets.token_hex(32)
-        self.seen: dict[str, tuple[int, int]] = {}  # by hash: times entered, latest arm
+        self.seen: dict[str, Seen] = {}  # by hash
 
     def hashed(self, unit: str | int | None) -> str | None:
         """Return the keyed hash of a person's name; None for somebody who gives one reward and no name."""
@@ -46,20 +64,40 @@ class Units:
         if not 0 < len(name) <= _LONGEST:
             raise InvalidInput(f"Expected a unit of 1 to {_LONGEST} characters or a whole number of that many digits.")
         # "7" and 7 are the same person: they are likely to be the same identifier, once from a table, once from a URL.
-        # Names may hold lone surrogates, such as those of file names.
-        return hashlib.blake2b(
-            name.encode("utf-8", "surrogatepass"), key=bytes.fromhex(self.key), digest_size=16
-        ).hexdigest()
+        return self._hash(name)
 
-    def settled_arm(self, hashed: str | None) -> int | None:
-        """Return the latest arm of a person who has given all their rewards; None for everyone else."""
-        if hashed is None or hashed not in self.seen:
+    def hashed_key(self, key: str | None) -> str | None:
+        """Return the keyed hash of the key of a closing; None if it has none."""
+        if key is None:
             return None
-        entered, arm = self.seen[hashed]
-        return arm if entered >= self.contributions else None
+        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
+            raise InvalidInput(f"Expected key={_validate.shown(key)} to be text of 1 to {_LONGEST} characters.")
+        return self._hash(key, purpose=b"closing")
 
-    def note(self, hashed: str | None, arm: int, enters: bool) -> None:
-        """Remember that a person was given an arm, and whether their reward enters the learner."""
+    def _hash(self, text: str, purpose: bytes = b"") -> str:
+        # Names may hold lone surrogates, such as those of file names.
+        encoded = text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(encoded, key=bytes.fromhex(self.key), digest_size=16, person=purpose).hexdigest()
+
+    def latest(self, hashed: str | None) -> Seen | None:
+        """Return the assignment that a person gets again, with nothing new; None if they get a new one."""
+        return None if self.may_enter(hashed) or not self.repeats else self._seen(hashed)
+
+    def given_arm(self, hashed: str | None) -> int | None:
+        """Return the arm that a person gets because they had it before; None if it is to be chosen."""
+        seen = self._seen(hashed)
+        return seen.arm if seen is not None and (self.sticky or not self.may_enter(hashed)) else None
+
+    def may_enter(self, hashed: str | None) -> bool:
+        """Tell whether one more reward of a person may enter the learner."""
+        seen = self._seen(hashed)
+        return seen is None or seen.entered < self.contributions
+
+    def note(self, hashed: str | None, arm: int, number: int, enters: bool) -> None:
+        """Remember that a person was given an arm, by which assignment, and whether their reward enters the learner."""
         if hashed is not None:
-            entered, _ = self.seen.get(hashed, (0, arm))
-            self.seen[hashed] = (entered + enters, arm)
+            seen = self._seen(hashed)
+            self.seen[hashed] = Seen((0 if seen is None else seen.entered) + enters, arm, number)
+
+    def _seen(self, hashed: str | None) -> Seen | None:
+        return None if hashed is None else self.seen.get(hashed)

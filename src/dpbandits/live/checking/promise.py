@@ -20,6 +20,7 @@ from dpbandits.live.configuration import (
     arm_names,
     check_delta,
     declared_horizon,
+    read_sticky,
 )
 from dpbandits.live.cost import budget_of, exceeds, person_follows
 from dpbandits.live.policy_names import is_ours, read, read_live, settings_of
@@ -144,6 +145,7 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
             contributions=validated_contributions(content["contributions"]),
             accept_delta=_validate.flag(accept_delta=content["accept_delta"]),
             grid_bits=SecureNoise(content["grid_bits"]).grid_bits,
+            sticky=read_sticky(content),
             file_format=content["format"],
         )
     except KeyError as problem:

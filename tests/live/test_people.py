@@ -1,0 +1,255 @@
+"""People who come again: what they are given, what enters, and what that costs them."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.policies import Policy
+from explore_then_commit import ExploreThenCommit
+from phases import Phases
+from serving import SERVABLE, SharedNoise, TaintedNoise, shown
+
+PLAYS = 5
+POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)
+VARIANTS = ["A", "B", "C", "D", "E"]
+
+
+def fresh(arms: Any = ("A", "B"), **options: Any) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, arms, **options)
+
+
+# ---- once and again
+
+
+def test_a_person_enters_once_and_keeps_the_assignment() -> None:
+    bandit = fresh()
+    first = bandit.assign(unit="p-17")
+    again = [bandit.assign(unit="p-17") for _ in range(3)]
+    assert again == [first] * 3
+    assert [first.is_new, *(a.is_new for a in again)] == [True, False, False, False]
+    assert bandit.assign(unit="p-18").arm == "B"  # the turn goes on where it was
+    assert bandit.open_assignments()[0] == first
+    bandit.close(first, 1.0)
+    assert bandit.assign(unit="p-17") == first  # also after the answer: nobody can tell from it whether one came
+    with pytest.raises(dpb.AlreadyClosed):
+        bandit.close(first, 1.0)
+    assert (bandit._learner.places.entered, bandit._learner.assigned) == (2, 2)
+
+
+def test_a_returning_visitor_sees_one_variant() -> None:
+    bandit = fresh(VARIANTS, contributions=5)
+    assert [bandit.assign(unit="p").arm for _ in range(7)] == ["A"] * 7
+    assert bandit._learner.places.handed_out == [5, 0, 0, 0, 0]
+    assert bandit.assign(unit="q").arm == "B"
+    other = fresh(VARIANTS, contributions=5, sticky=False)
+    assert [other.assign(unit="p").arm for _ in range(7)] == ["A", "B", "C", "D", "E", "E", "E"]
+    assert other._learner.places.handed_out == [1] * 5
+
+
+def test_a_visit_is_no_decision_of_the_policy() -> None:
+    """Turns and t go on as if nobody had come."""
+    bandit = fresh(VARIANTS, contributions=3)
+    arms = [bandit.assign(unit=person).arm for person in (1, 1, 2, 1, 2, 3, 2, 1, 4)]
+    assert arms == ["A", "A", "B", "A", "B", "C", "B", "A", "D"]
+    assert bandit._learner.decisions == 4
+    assert bandit._learner.places.entered == 8
+
+
+def test_a_visit_takes_the_next_free_place_of_its_arm() -> None:
+    bandit = dpb.Bandit(Phases(epsilon=3.0), 2, contributions=3)
+    assignments = [bandit.assign(unit=person) for person in range(10)]
+    assignments += [bandit.assign(unit=person) for person in range(0, 10, 2)]  # all of them have arm 0
+    learner = bandit._learner
+    assert [learner.awaited[number] for number in range(11, 16)] == [(0, 0)] * 3 + [(0, 1)] * 2
+    for assignment in assignments:
+        bandit.close(assignment, 1.0)
+    (row,) = [row.content for row in bandit.ledger if row.number]
+    assert (row["arm"], row["count"], row["first"], row["last"]) == (0, 8, 1, 13)
+
+
+def test_a_person_enters_as_often_as_declared() -> None:
+    bandit = fresh(contributions=2, sticky=False)
+    assigned = [bandit.assign(unit=7) for _ in range(5)]
+    assert [a.arm for a in assigned] == ["A", "B", "B", "B", "B"]
+    assert len({a.id for a in assigned}) == 2
+    assert bandit._learner.places.entered == 2
+    assert bandit.assign(unit="7") == assigned[1]  # the same person, written as text
+    assert bandit.guarantee.unit == "up to 2 rewards of one person"
+    assert bandit.guarantee.epsilon <= 1.0
+    assert bandit._learner.params.scale == 2.0
+
+
+@pytest.mark.parametrize("sticky", [True, False])
+def test_an_assignment_outside_of_every_block_uses_up_nothing(sticky: bool) -> None:
+    bandit = fresh(sticky=sticky)
+    filled = [bandit.assign() for _ in range(2 * PLAYS)]
+    early = bandit.assign(unit="early")
+    units = bandit._learner.units
+    assert units.may_enter(units.hashed("early"))
+    again = bandit.assign(unit="early")
+    assert again != early
+    assert (again.arm == early.arm) is sticky  # the arms take turns while nothing is released
+    assert len(filled) == bandit._learner.places.entered
+
+
+def test_visits_can_use_up_the_horizon_before_every_arm_had_a_release() -> None:
+    bandit = dpb.Bandit(Phases(epsilon=12.0), ["A", "B"], contributions=17, horizon=24)  # blocks of 8 and 16
+    bandit.close(bandit.assign(unit="often"), 1.0)
+    bandit.close(bandit.assign(unit="once"), 1.0)  # B
+    for _ in range(16):
+        assert not bandit.exhausted
+        bandit.close(bandit.assign(unit="often"), 1.0)
+    assert len(bandit.ledger) == 2
+    assert bandit._learner.places.entered == 18
+    assert bandit.exhausted  # six places are left, and either arm would need seven
+    assert [bandit.assign(unit=f"late {person}").arm for person in range(8)] == ["A", "B"] * 4
+    assert bandit._learner.places.entered == 24
+    assert bandit.estimates()["B"].mean is None
+
+
+def test_a_name_is_the_same_however_it_is_encoded() -> None:
+    bandit = fresh()
+    assert len({bandit.assign(unit=name).id for name in ("Jos\u00e9", "Jose\u0301", "Jos\u00e9")}) == 1
+    assert bandit._learner.places.entered == 1
+
+
+def test_names_of_people_are_kept_nowhere() -> None:
+    bandit, other = fresh(), fresh()
+    bandit.assign(unit="Zebedee Q")
+    other.assign(unit="Zebedee Q")
+    text = bandit.to_json()
+    assert "Zebedee" not in text
+    assert bandit._learner.units.seen.keys() != other._learner.units.seen.keys()  # a key of its own
+
+
+# ---- what it costs
+
+
+def loss_of_person(bandit: dpb.Bandit, noise: TaintedNoise, visits: list[str]) -> Fraction:
+    """Return what the person 'p' has lost in all releases, of all their rewards together."""
+    encoded: list[str] = []
+    for person in visits:
+        before = noise.encoded
+        bandit.close(bandit.assign(unit=person), 1.0)
+        encoded += [person] * (noise.encoded - before)
+    losses = noise.taint.losses()
+    return sum((Fraction(losses.get(n, 0.0)) for n, who in enumerate(encoded, start=1) if who == "p"), Fraction(0))
+
+
+def test_all_visits_of_one_person_in_one_block_cost_the_whole_budget() -> None:
+    noise = TaintedNoise(3)
+    bandit = fresh(contributions=PLAYS, noise=noise)
+    loss = loss_of_person(bandit, noise, ["p"] * PLAYS)
+    (release,) = noise.taint.releases
+    assert sum(kind == "reward" for kind, _ in release) == PLAYS  # all of them, and nobody else's
+    assert float(loss) == pytest.approx(bandit.guarantee.epsilon, rel=1e-6)
+    assert loss <= Fraction(bandit.guarantee.epsilon)
+
+
+def test_a_budget_that_is_not_divided_is_noticed() -> None:
+    """The measure has power: it sees every one of a person's rewards."""
+
+    class Undivided(ExploreThenCommit):
+        def live(self, contributions: int, grid_bits: int) -> "Undivided":
+            return self
+
+    noise = TaintedNoise(3)
+    bandit = dpb.Bandit(Undivided(epsilon=1.0, plays=PLAYS), 2, contributions=PLAYS, noise=noise)
+    assert loss_of_person(bandit, noise, ["p"] * PLAYS) == PLAYS
+    assert bandit.guarantee.epsilon == PLAYS  # and it is not promised either
+
+
+@pytest.mark.parametrize("sticky", [True, False])
+@pytest.mark.parametrize("apart", [0, 7, 40], ids=["together", "near", "spread"])
+@pytest.mark.parametrize(
+    "policy",
+    [policy for policy in SERVABLE if getattr(policy, "delta", 0.0) == 0 and policy.name != "adap-klucb"],
+    ids=shown,
+)
+def test_visits_of_one_person_cost_no_more_than_the_budget(policy: Policy, apart: int, sticky: bool) -> None:
+    """With delta = 0 what a person loses is the sum over their rewards, however these are spread over blocks."""
+    noise = TaintedNoise(5)
+    bandit = dpb.Bandit(policy, 2, noise=noise, contributions=4, sticky=sticky)
+    visits: list[str] = []
+    for visit in range(4):
+        visits += ["p", *(f"{visit}.{other}" for other in range(apart))]
+    visits += [f"later {other}" for other in range(400 - len(visits))]
+    loss = loss_of_person(bandit, noise, visits)
+    assert 0 < float(loss) <= bandit.guarantee.epsilon * (1 + 1e-12)
+
+
+# ---- on disk
+
+
+def test_row_0_and_the_journal_say_whether_it_is_sticky(tmp_path: Path) -> None:
+    for sticky in (True, False):
+        path = tmp_path / f"{sticky}.journal"
+        bandit = fresh(VARIANTS, contributions=3, sticky=sticky, journal=path)
+        assert (bandit.ledger[0].content["format"], bandit.ledger[0].content["sticky"]) == (3, sticky)
+        assert dpb.check_ledger(bandit.ledger.to_jsonl(), policy=ExploreThenCommit).holds
+        arms = [bandit.assign(unit=person).arm for person in "papbp"]
+        bandit.detach()
+        with pytest.raises(dpb.JournalError, match=f"was begun with sticky={sticky}, not with {not sticky}"):
+            fresh(VARIANTS, contributions=3, sticky=not sticky, journal=path)
+        again = fresh(VARIANTS, contributions=3, journal=path)  # as the journal says
+        assert again._configuration.sticky is sticky
+        assert [a.arm for a in again.open_assignments()] == arms
+        assert again.assign(unit="p").arm == arms[-1]
+        assert again.assign(unit="b").arm == ("C" if sticky else "A")
+        again.detach()
+        moved = fresh(VARIANTS, contributions=3, sticky=sticky)
+        latest = [moved.assign(unit="p") for _ in range(3)][-1]
+        moved = dpb.Bandit.from_json(moved.to_json(), policy=POLICY)
+        assert moved.assign(unit="p") == latest
+        assert moved._configuration.sticky is sticky
+
+
+@pytest.mark.parametrize("sticky", [None, False])
+def test_a_journal_of_an_earlier_format_is_not_sticky(tmp_path: Path, sticky: bool | None) -> None:
+    path = copied(tmp_path)
+    bandit = dpb.Bandit(dpb.recommended(epsilon=2.0), ["A", "B"], contributions=3, journal=path, sticky=sticky)
+    assert not bandit._configuration.sticky
+    assert "sticky" not in bandit.ledger[0].content
+    seen = bandit._learner.units.seen
+    hashed, settled = next((unit, person) for unit, person in seen.items() if person.entered == 3)
+    assert bandit._learner.units.latest(hashed) is None  # by the rule it began with they get an assignment of their own
+    assert bandit._learner.choice(hashed) == (settled.arm, None)
+
+
+def test_a_journal_of_an_earlier_format_does_not_become_sticky(tmp_path: Path) -> None:
+    path = copied(tmp_path)
+    content = path.read_bytes()
+    with pytest.raises(dpb.JournalError, match="was begun with sticky=False, not with True"):
+        dpb.Bandit(dpb.recommended(epsilon=2.0), ["A", "B"], contributions=3, journal=path, sticky=True)
+    assert path.read_bytes() == content
+
+
+def copied(folder: Path) -> Path:
+    name = "dp-imed-noise-aware.journal"
+    for ending in ("", ".mark"):
+        content = (Path(__file__).parent / "before" / "format_2" / f"{name}{ending}").read_bytes()
+        (folder / f"{name}{ending}").write_bytes(content)
+        (folder / f"{name}{ending}").chmod(0o600)
+    return folder / name
+
+
+def test_bad_options_are_refused() -> None:
+    for bad in ("no", 1, 0):
+        with pytest.raises(dpb.InvalidInput, match=r"Expected sticky=.* to be True or False\."):
+            fresh(sticky=bad)
+
+
+def test_two_bandits_with_the_same_noise_and_visits_agree() -> None:
+    """The rewards of a person who comes again change nothing before the release that holds them."""
+    arms = []
+    for reward in (0.0, 1.0):
+        bandit = dpb.Bandit(Phases(epsilon=3.0), 3, contributions=3, noise=SharedNoise(4))
+        visits = [bandit.assign(unit=person % 9) for person in range(27)]
+        for number, visit in enumerate(visits):
+            bandit.close(visit, reward if number in (0, 9, 18) else 0.5)
+        rows = [row.content for row in bandit.ledger if row.number]
+        arms.append(([visit.arm for visit in visits], [(row["arm"], row["count"]) for row in rows]))
+    assert arms[0] == arms[1]
