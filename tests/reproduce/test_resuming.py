@@ -24,16 +24,16 @@ TWO = dpb.Bernoulli([0.9, 0.6])
 STOPPING = """
 import os
 from dpbandits.cli import main
-from dpbandits.simulation import parts
+from dpbandits import _writing
 
-replace = parts._replace
+replace = _writing.replace_file
 
 def replace_and_stop(path, write):
     replace(path, write)
     if len(list(path.parent.iterdir())) == {parts}:
         os.kill(os.getpid(), {stop})
 
-parts._replace = replace_and_stop
+_writing.replace_file = replace_and_stop
 main()
 """
 
@@ -159,21 +159,6 @@ def test_a_result_that_was_changed_is_computed_again(tmp_path: Path) -> None:
     (another,) = set((tmp_path / "parts").glob("*.json")) - {part}
     another.write_text(written, "utf-8")  # a part in the place of another
     assert Study(SMALL, tmp_path).kept("another", lambda: 1) == 1
-
-
-def test_a_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    parts_module.write_file(path, b"before")
-
-    def broken(self: Path, content: bytes) -> int:
-        with open(self, "wb") as file:
-            file.write(content[:3])
-        raise OSError("no space left")
-
-    monkeypatch.setattr(Path, "write_bytes", broken)
-    with pytest.raises(OSError, match="no space"):
-        parts_module.write_file(path, b"afterwards")
-    assert path.read_bytes() == b"before"
 
 
 def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpbandits._writing import write_file
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import ExactAudit
 from dpbandits.auditing.figures import losses_svg, ratios_svg
 from dpbandits.auditing.words import script, sentence, settings, verdict
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html
 from dpbandits.policies.labels import label
-from dpbandits.simulation.parts import write_file
 
 _SHOWS = (
     ("A refutation", "is a fact about the program, up to the stated confidence: the claim is false."),

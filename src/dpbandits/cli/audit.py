@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from dpbandits import _validate
+from dpbandits._writing import write_file
 from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.report import write_report
@@ -21,7 +22,6 @@ from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Budget
-from dpbandits.simulation.parts import write_file
 
 _BROKEN = "broken/"
 _DELTA = 1e-6

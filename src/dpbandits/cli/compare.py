@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.words import check_folder, console, contenders, listed, number, whole
 from dpbandits.comparison import Leaderboard, Score, Standing, cases, compare
-from dpbandits.simulation.parts import write_file
 
 _POLICIES = "recommended,dp-imed,noise-aware-klucb,dp-klucb,adap-klucb,block-ucb,dp-se"
 _SHOWN_CASES = 8

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpbandits._validate import shown
+from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
 from dpbandits.cli.words import check_ending, console
@@ -22,7 +23,6 @@ from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.releases import COLUMNS
 from dpbandits.privacy import Budget, Ledger
-from dpbandits.simulation.parts import write_file
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
 ledger_app = typer.Typer(

@@ -7,12 +7,12 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from dpbandits._writing import write_file
 from dpbandits.plots import COLOURS, DASHES, drawn, same_every_time
 from dpbandits.policies import DPUCBInt
 from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval, stated
 from dpbandits.reproduce.statistics import number
 from dpbandits.reproduce.study import Study
-from dpbandits.simulation.parts import write_file
 from dpbandits.theory import lower_bounds, upper_bounds
 
 if TYPE_CHECKING:

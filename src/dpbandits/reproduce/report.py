@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from dpbandits._writing import write_file
 from dpbandits.document import (
     Badge,
     Block,
@@ -24,7 +25,6 @@ from dpbandits.reproduce.figures import TITLES, caption, panel_svg
 from dpbandits.reproduce.statistics import number
 from dpbandits.reproduce.study import Study
 from dpbandits.reproduce.tables import bounds_table, claims_frame, curves_frame, regret_table
-from dpbandits.simulation.parts import write_file
 
 TITLE = "Algorithms for Differentially Private Multi-Armed Bandits, reproduced"
 _KINDS = {

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +35,6 @@ class UniqueNames(Compiler):  # type: ignore[misc]
                 return super().compile_extra(func)
             finally:
                 FunctionIdentity._unique_ids = counter
-
-
-def classes_in(*values: Any) -> tuple[type, ...]:
-    """Return the NamedTuple classes of the values, parts included."""
-
-    def walk(value: Any) -> Iterator[type]:
-        if isinstance(value, tuple):
-            yield type(value)
-            for part in value:
-                yield from walk(part)
-
-    return tuple(found for value in values for found in walk(value))
 
 
 def use_cache(dispatcher: Any, classes: tuple[type, ...], stamped: str) -> None:

@@ -9,9 +9,9 @@ from numba.core.dispatcher import Dispatcher
 
 from dpbandits.errors import InvalidInput
 from dpbandits.simulation import bits
-from dpbandits.simulation.cache import UniqueNames, classes_in, symbol_number, use_cache
+from dpbandits.simulation.cache import UniqueNames, symbol_number, use_cache
 from dpbandits.simulation.compiled import register_kernels
-from dpbandits.simulation.stamp import stamp
+from dpbandits.simulation.stamp import classes_in, stamp
 
 _stamps: dict[type, str] = {}
 

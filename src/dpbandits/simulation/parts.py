@@ -6,7 +6,6 @@ of many runs are written while they grow. What is damaged is computed again.
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,16 +14,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from dpbandits import _writing
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
-from dpbandits.simulation.cache import classes_in
 from dpbandits.simulation.runner import CHECKPOINTS, summarise
-from dpbandits.simulation.stamp import stamp
+from dpbandits.simulation.stamp import classes_in, stamp
 from dpbandits.simulation.summary import RegretSummary
 
 _SECONDS_BETWEEN_SAVES = 5.0
-_UNFINISHED = ".unfinished-"
 _LIBRARIES = ("numpy", "scipy", "numba", "dp-accounting")
 _PACKAGE = Path(__file__).parent.parent
 
@@ -43,7 +41,7 @@ class Parts:
         self.on_runs: Callable[[int], None] = lambda runs: None
         self._folder = folder
         self._folder.mkdir(parents=True, exist_ok=True)
-        _remove_unfinished(self._folder)
+        _writing.remove_unfinished(self._folder)
         self._summaries: dict[str, RegretSummary] = {}
 
     def summary(
@@ -92,7 +90,7 @@ class Parts:
             if checksum == _checksum(path.name, text):
                 return json.loads(text)
         text = json.dumps(compute())
-        write_file(path, f"{_checksum(path.name, text)}\n{text}".encode())
+        _writing.write_file(path, f"{_checksum(path.name, text)}\n{text}".encode())
         return json.loads(text)  # the same form now as later
 
     def _grown(self, path: Path, growing: Iterator[RegretSummary], done: int, runs: int) -> RegretSummary:
@@ -104,7 +102,7 @@ class Parts:
             done = summary.runs
             if done == runs or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
                 self.seconds += time.process_time() - started
-                _replace(path, summary.save)
+                _writing.replace_file(path, summary.save)
                 saved, started = time.monotonic(), time.process_time()
         return summary
 
@@ -117,26 +115,6 @@ def _loaded(path: Path) -> RegretSummary | None:
         return RegretSummary.load(path)
     except (FileNotFoundError, InvalidInput):  # what is damaged is computed again
         return None
-
-
-def write_file(path: Path, content: bytes) -> Path:
-    """Write a file so that it is there as a whole or not at all."""
-    _replace(path, lambda part: part.write_bytes(content))
-    return path
-
-
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    part = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
-    write(part)
-    part.replace(path)
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left: no file takes a minute to write."""
-    for path in folder.glob(f"*{_UNFINISHED}*"):
-        with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > 60:
-                path.unlink()
 
 
 def _checksum(*texts: str) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import sys
 import sysconfig
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from dpbandits import _kernel
@@ -24,6 +25,18 @@ def stamp(*values: Any) -> str:
     """Return the hash of functions and classes, and of everything that they lead to."""
     stamper = _Stamper()
     return hashlib.sha256(b"".join(stamper.digest(value) for value in values)).hexdigest()
+
+
+def classes_in(*values: Any) -> tuple[type, ...]:
+    """Return the NamedTuple classes of the values, parts included."""
+
+    def walk(value: Any) -> Iterator[type]:
+        if isinstance(value, tuple):
+            yield type(value)
+            for part in value:
+                yield from walk(part)
+
+    return tuple(found for value in values for found in walk(value))
 
 
 class _Stamper:
