@@ -7,22 +7,30 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
 .PHONY: reproduce test lint types imports tests torture bench format clean
 
 test: lint types imports tests
 
-# Made anew whenever pyproject.toml changes; the stamp is written last, so a broken install is not mistaken for one.
-$(READY): pyproject.toml
+# Two stamps: whoever reproduces the paper waits for what that needs, not for linters, River and Gymnasium, which are
+# added on top for the tests. Each is written last, so that a broken install is not mistaken for one. Whenever
+# pyproject.toml changes, the environment is made anew.
+$(RUNS): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else \
 	  "dpbandits needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=python3.12")'
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) '.[simulate,plots]'
+	touch $(RUNS)
+
+$(READY): $(RUNS)
+	$(INSTALL) '.[dev]'
 	touch $(READY)
 
-reproduce: $(READY)
+reproduce: $(RUNS)
 	$(BIN)/dpbandits reproduce
 
 lint: $(READY)
@@ -42,7 +50,7 @@ torture: $(READY)
 	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py
 
 bench: $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(INSTALL) '.[bench]'
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/live.py

@@ -1,13 +1,22 @@
 """Differentially private multi-armed bandits.
 
-Importing the package is light: numba, OpenDP, dp-accounting, pandas and matplotlib are loaded on first use.
+Importing the package is light: OpenDP and dp-accounting are loaded on first use, and so are numba, pandas and
+matplotlib, which extras bring.
 """
 
 from dpbandits import auditing, environments, live, mechanisms, policies, privacy, theory
 from dpbandits._kernel import kernel
 from dpbandits.auditing import audit, exact_audit
 from dpbandits.environments import Bernoulli
-from dpbandits.errors import AlreadyClosed, DPBanditsError, InvalidInput, JournalError, LedgerError, StepError
+from dpbandits.errors import (
+    AlreadyClosed,
+    DPBanditsError,
+    InvalidInput,
+    JournalError,
+    LedgerError,
+    MissingExtra,
+    StepError,
+)
 from dpbandits.live import Bandit, check_ledger
 from dpbandits.policies import (
     DPIMED,
@@ -68,6 +77,7 @@ __all__ = [
     "LazyDPTS",
     "Ledger",
     "LedgerError",
+    "MissingExtra",
     "NoiseAwareIMED",
     "NoiseAwareKLUCB",
     "PrivateUCB",

@@ -5,12 +5,13 @@ DPBanditsError
 │   └── AlreadyClosed   an assignment that has had its reward
 ├── JournalError   a journal that cannot be opened or written: damaged, an old copy, or in use
 ├── LedgerError    a ledger whose rows do not belong together (also a ValueError)
+├── MissingExtra   a package that this needs and that is not installed (also an ImportError)
 └── StepError      a step that failed, or a bandit or counter that takes no more (also a RuntimeError)
 """
 
 
 class DPBanditsError(Exception):
-    """Base class of what the library raises about values. A thing of the wrong kind altogether is a TypeError."""
+    """Base class of what the library raises on purpose. A thing of the wrong kind altogether is a TypeError."""
 
 
 class InvalidInput(DPBanditsError, ValueError):
@@ -34,3 +35,7 @@ class StepError(DPBanditsError, RuntimeError):
 
 class LedgerError(DPBanditsError, ValueError):
     """A ledger that fails verification. The message names the first row that does not fit."""
+
+
+class MissingExtra(DPBanditsError, ImportError):
+    """A package of an extra that is not installed. The message says which, and the command that installs it."""

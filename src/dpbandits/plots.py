@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._extras import require_extras
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -22,6 +24,7 @@ def plot_regret(
 ) -> "Axes":
     """Draw mean regret over time, both axes logarithmic, with bands from the 5th to the 95th percentile of the runs."""
     if axes is None:
+        require_extras("matplotlib")
         from matplotlib.figure import Figure
 
         axes = Figure(figsize=(8.0, 5.0), layout="constrained").add_subplot()
@@ -73,6 +76,7 @@ def _metadata(ending: str) -> dict[str, Any]:
 @contextmanager
 def same_every_time() -> Iterator[None]:
     """Draw so that the same numbers give the same file."""
+    require_extras("matplotlib")
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "dpbandits", "svg.fonttype": "path", "font.family": "DejaVu Sans"}):

@@ -2,7 +2,10 @@
 
 import itertools
 import math
+import sys
+import types
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 import numpy as np
@@ -300,7 +303,10 @@ def test_policies_that_misbehave_are_told(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.skipif(has_gpu(), reason="there is a GPU")
-def test_without_a_gpu_asking_for_one_is_an_error() -> None:
+def test_without_a_gpu_asking_for_one_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = types.ModuleType("numba_cuda")  # with it, and without a device
+    installed.__spec__ = ModuleSpec("numba_cuda", None)
+    monkeypatch.setitem(sys.modules, "numba_cuda", installed)
     with pytest.raises(dpb.InvalidInput, match="none was found"):
         GPUPlayer(dpb.UCB(), 2, 5, True, 1)
     with pytest.raises(dpb.InvalidInput, match="none was found"):

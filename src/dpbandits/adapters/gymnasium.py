@@ -2,13 +2,17 @@
 
 from typing import Any, SupportsFloat
 
-import gymnasium
 import numpy as np
 
 from dpbandits import _validate
+from dpbandits._extras import require_extras
 from dpbandits.environments import Environment, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SeededNoise
+
+require_extras("gymnasium")
+
+import gymnasium  # noqa: E402  (after the check)
 
 
 class BanditEnv(gymnasium.Env[np.int64, np.int64]):

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from river import bandit, utils
-
+from dpbandits._extras import require_extras
 from dpbandits._frames import clean
 from dpbandits.errors import InvalidInput
 from dpbandits.live import Bandit
 from dpbandits.policies import DPUCBInt, Policy
+
+require_extras("river")
+
+from river import bandit, utils  # noqa: E402  (after the check)
 
 
 class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]

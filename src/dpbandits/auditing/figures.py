@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbandits._extras import require_extras
 from dpbandits._words import counted
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.bounds import binomial_high, binomial_low
@@ -20,6 +21,7 @@ _SIZE = (7.0, 4.2)
 
 def ratios_svg(found: Audit) -> bytes:
     """Draw the ratio of every event against its probability: those of the search, and those tested with intervals."""
+    require_extras("matplotlib")
     from matplotlib.figure import Figure
 
     with same_every_time():
@@ -54,6 +56,7 @@ def ratios_svg(found: Audit) -> bytes:
 
 def losses_svg(found: ExactAudit) -> bytes:
     """Draw the exact loss of every reward by its time."""
+    require_extras("matplotlib")
     from matplotlib.figure import Figure
 
     with same_every_time():

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from dpbandits import _validate
+from dpbandits._extras import require_extras
 from dpbandits._writing import write_file
 from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
 from dpbandits.auditing.broken import BROKEN
@@ -98,6 +99,7 @@ def audit_command(
     if policy == "broken":
         console().print(_broken_table())
         return
+    require_extras(*([] if exact else ["numba"]), *([] if report is None else ["matplotlib"]))
     chosen = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
     claim = None
     if chosen.claim() is None and chosen.guarantee() is None:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from dpbandits._writing import write_file
-from dpbandits.cli.app import app
+from dpbandits.cli.app import app, needing
 from dpbandits.cli.words import check_folder, console, contenders, listed, number, whole
 from dpbandits.comparison import Leaderboard, Score, Standing, cases, compare
 
@@ -19,6 +19,7 @@ _SHOWN_CASES = 8
 
 
 @app.command("compare")
+@needing("numba", "pandas", "matplotlib")
 def compare_command(
     instances: Annotated[
         str,

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dpbandits import reproduce
+from dpbandits._extras import require_extras
 from dpbandits.cli.app import app
 from dpbandits.cli.words import check_folder, console, number
 from dpbandits.errors import InvalidInput
@@ -58,6 +59,7 @@ def reproduce_command(
     if claim is not None:
         _repeat(claim, settings)
         return
+    require_extras("numba", "pandas", "matplotlib")
     is_foreign = (out / "report.html").exists() and not (out / "parts").is_dir()
     if (out.exists() and not out.is_dir()) or out.resolve() == Path.cwd() or is_foreign:
         raise InvalidInput(f"Expected out={str(out)!r} to be a folder for the results alone.")

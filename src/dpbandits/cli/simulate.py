@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from dpbandits import _validate
-from dpbandits.cli.app import app
+from dpbandits.cli.app import app, needing
 from dpbandits.cli.words import check_delta, check_ending, console, listed, number, parse_policy, stated, whole
 from dpbandits.environments import Bernoulli
 from dpbandits.policies import POLICIES, Policy
@@ -20,6 +20,7 @@ PLOTS = (".png", ".svg", ".pdf")
 
 
 @app.command("simulate")
+@needing("numba", "pandas")
 def simulate_command(
     arms: Annotated[str, typer.Option(help="Probability of success of every arm, such as 0.9,0.6.")] = "0.9,0.6",
     policies: Annotated[

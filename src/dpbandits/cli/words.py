@@ -12,12 +12,14 @@ from typing import Any
 from rich.console import Console
 
 from dpbandits import _validate
+from dpbandits._extras import require_extras
 from dpbandits.cli.files import policy_class
 from dpbandits.comparison import Contender
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, NoiseAwareIMED, Policy, recommended
 
 _USUAL_DELTA = 1e-6
+_PACKAGE_OF_ENDING = dict.fromkeys((".png", ".svg", ".pdf"), "matplotlib") | {".parquet": "pyarrow"}
 _USERS_OWN = re.compile(r"(.+?\.py:[^:]*)(.*)", re.DOTALL)
 
 
@@ -122,12 +124,16 @@ def whole(name: str, text: str) -> int:
 
 
 def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
-    """Refuse a file whose ending is unknown, that has no folder or that cannot be written. Nothing is changed."""
+    """Refuse a file whose ending is unknown or needs a package that is not installed, that has no folder or that cannot
+    be written. Nothing is changed.
+    """
     ((name, path),) = named.items()
     if path is None:
         return
     if path.suffix.lower() not in allowed:
         raise InvalidInput(f"Expected {name}={str(path)!r} to end in {', '.join(allowed)}.")
+    if path.suffix.lower() in _PACKAGE_OF_ENDING:
+        require_extras(_PACKAGE_OF_ENDING[path.suffix.lower()])
     if path.is_dir() or not path.parent.is_dir():
         raise InvalidInput(f"Expected {name}={str(path)!r} to be a file in a folder that exists.")
     if path.exists() and not os.access(path, os.W_OK):

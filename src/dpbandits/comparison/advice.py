@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._extras import require_extras
 from dpbandits.comparison.welch import margin
 from dpbandits.errors import InvalidInput
 
@@ -203,6 +204,7 @@ class Plan:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return one row per policy and privacy level."""
+        require_extras("pandas")
         import pandas as pd
 
         rows = []

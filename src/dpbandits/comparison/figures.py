@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpbandits._extras import require_extras
 from dpbandits.comparison.advice import Plan, shown_arms
 from dpbandits.comparison.leaderboard import Leaderboard
 from dpbandits.plots import COLOURS, DASHES
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def leaderboard_figure(board: Leaderboard) -> "Figure":
     """Draw, for every policy, mean regret against the lower bound and bad luck against the median: a dot per case."""
+    require_extras("matplotlib")
     from matplotlib.figure import Figure
 
     names = [standing.policy for standing in board.standings()]
@@ -70,6 +72,7 @@ def _plain_ticks(axis: "Axis") -> None:
 
 def plan_figure(plan: Plan) -> "Figure":
     """Draw the share of people with another arm than the best: at the end by epsilon, and over time."""
+    require_extras("matplotlib")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 5.4), layout="constrained")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _validate
+from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
 from dpbandits.comparison.instances import Case
 from dpbandits.comparison.welch import margin
@@ -110,6 +111,7 @@ class Leaderboard:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return one row per policy and case."""
+        require_extras("pandas")
         import pandas as pd
 
         return pd.DataFrame(self.scores, columns=list(Score._fields))

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpbandits._extras import require_extras
 from dpbandits._writing import write_file
 from dpbandits.plots import COLOURS, DASHES, drawn, same_every_time
 from dpbandits.policies import DPUCBInt
@@ -14,9 +15,6 @@ from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval,
 from dpbandits.reproduce.statistics import number
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds
-
-if TYPE_CHECKING:
-    pass
 
 FORMATS = (".png", ".svg", ".pdf")
 TITLES = {"published": "As published", "certified": "As certified: the asked privacy is proved"}
@@ -33,6 +31,7 @@ _LINE = 0.045  # and for one more line
 
 def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Iterator[Path]:
     """Draw all four panels into one figure, write it in every format, and yield each file when it is there."""
+    require_extras("matplotlib")
     from matplotlib.figure import Figure
 
     stem = "figure" if form == "published" else f"figure-{form}"
@@ -51,6 +50,7 @@ def save_figure(study: Study, form: str, folder: Path, *, bounds: bool) -> Itera
 
 def panel_svg(study: Study, panel: Panel, form: str, *, bounds: bool) -> bytes:
     """Return one panel as an SVG, for the report."""
+    require_extras("matplotlib")
     from matplotlib.figure import Figure
 
     with same_every_time():

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 
+from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
 from dpbandits.environments.base import Environment
 from dpbandits.policies import Policy
@@ -80,6 +81,7 @@ def write_all(
     progress: bool | None = None,
 ) -> list[Path]:
     """Write figures, tables and report to the folder."""
+    require_extras("pandas", "matplotlib")
     for name in ("report.html", "report.md"):  # none is better than one that does not fit the figures beside it
         (folder / name).unlink(missing_ok=True)
     figures = (save_figure(study, form, folder, bounds=bounds) for form in FORMS)

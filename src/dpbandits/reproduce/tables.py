@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from dpbandits._extras import require_extras
 from dpbandits.document import Table
 from dpbandits.reproduce.claims import CLAIMS, Finding
 from dpbandits.reproduce.experiments import FORMS, PANELS, first_interval, published_interval, stated
@@ -85,6 +86,7 @@ def _starred(bound: float, largest: float) -> str:
 
 def curves_frame(study: Study) -> "pd.DataFrame":
     """Return every curve, tidy: a row per form, panel, policy and time."""
+    require_extras("pandas")
     import pandas as pd
 
     frames = []
@@ -117,6 +119,7 @@ def curves_frame(study: Study) -> "pd.DataFrame":
 
 def claims_frame(findings: dict[str, Finding]) -> "pd.DataFrame":
     """Return every claim with its finding."""
+    require_extras("pandas")
     import pandas as pd
 
     return pd.DataFrame(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._extras import require_extras
 from dpbandits.environments.base import Environment, block_sum, one_by_one
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
@@ -30,6 +31,7 @@ class Job:
         blocks: bool = True,
         shuffled: bool = False,
     ) -> None:
+        require_extras("numba")
         from dpbandits.simulation.loop import player
 
         self._name = policy.name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpbandits._extras import require_extras
 from dpbandits.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class SimulationResult:
 
     def summary(self) -> "pd.DataFrame":
         """Return a table of the regret at the horizon: a row per policy."""
+        require_extras("pandas")
         import pandas as pd
 
         rows = []
@@ -93,6 +95,7 @@ class SimulationResult:
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return everything as a tidy table: policy, run, t, regret."""
+        require_extras("pandas")
         import pandas as pd
 
         points = len(self.checkpoints)

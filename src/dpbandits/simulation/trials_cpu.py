@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._extras import require_extras
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.mechanisms.state import allocate
@@ -21,6 +22,7 @@ class CPUPlayer:
     """Plays a policy in the compiled loop; threads may share it."""
 
     def __init__(self, policy: Policy, arms: int, horizon: int, is_exact: bool, workers: int) -> None:
+        require_extras("numba")
         self.workers = workers
         self.at_once = max(64, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
         self._policy, self._sizes = policy, (arms, horizon)

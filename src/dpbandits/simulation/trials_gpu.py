@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._extras import require_extras
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import Policy
@@ -43,8 +44,9 @@ class GPUPlayer:
     workers = 1
 
     def __init__(self, policy: Policy, arms: int, horizon: int, is_exact: bool, workers: int) -> None:
+        require_extras("numba", "numba_cuda")
         if not has_gpu():
-            raise InvalidInput("Expected gpu=True where there is a GPU: none was found (pip install dpbandits[gpu]).")
+            raise InvalidInput("Expected gpu=True where there is a GPU: none was found.")
         self._policy, self._sizes = policy, (arms, horizon)
         self._is_exact = is_exact
         self._setup = policy.configure(arms, horizon)
