@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 from dpbandits import __version__
-from dpbandits.cli import audit, compare, ledger, plan, reproduce, simulate  # noqa: F401  (they add their commands)
 from dpbandits.cli.app import app
 from dpbandits.errors import DPBanditsError
 
@@ -31,7 +30,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that knows no ± shows something else
     try:
         try:
-            app()
+            app(prog_name="dpbandits")  # also as python -m dpbandits, and in what completes it
         except SystemExit as ended:
             # typer and rich both end with 1 when they write to a closed pipe.
             if isinstance(ended.__context__, BrokenPipeError):

@@ -1,21 +1,68 @@
-"""The command line itself: one application, to which every other file of this room adds a command."""
+"""The command line itself: a table of commands, each of which is imported when it is the one that runs."""
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from importlib import import_module
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from dpbandits._extras import require_extras
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
+
+class Listed(NamedTuple):
+    """A command that may not be imported yet: the module that adds it, and the first sentence of its help."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "plan": Listed("plan", "Find out what privacy will cost, before an experiment begins."),
+    "simulate": Listed("simulate", "Play policies against Bernoulli arms many times and show their regret."),
+    "compare": Listed("compare", "Rank policies over many bandits and privacy levels."),
+    "policies": Listed("simulate", "List the policies: names, guarantees, settings, where they come from."),
+    "audit": Listed("audit", "Try to break a privacy claim."),
+    "ledger": Listed("ledger", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."),
+    "reproduce": Listed("reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."),
+}
+
+
+class ImportedWhenRun(TyperGroup):
+    """Commands of which only names and summaries are known until one of them runs, or its options are completed."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        imported = self.commands
+        self.commands = {
+            name: imported.get(name) or TyperCommand(name, short_help=listed.summary)
+            for name, listed in COMMANDS.items()
+        }
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before the command. Their failures, such as a shell that is not known, are no verdict: 2."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.Exit as ended:
+            raise typer.Exit(2 if ended.exit_code else 0) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is asked for, imported."""
+        if args[0] in COMMANDS:
+            import_module(f"dpbandits.cli.{COMMANDS[args[0]].module}")  # which adds it to the application
+            self.commands = typer.main.get_group(app).commands
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
+    cls=ImportedWhenRun,
     help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims, "
     "check their ledgers.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

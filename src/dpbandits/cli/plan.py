@@ -8,8 +8,7 @@ from rich.table import Table
 
 from dpbandits import _validate
 from dpbandits.cli.app import app
-from dpbandits.cli.simulate import PLOTS
-from dpbandits.cli.words import check_ending, console, contenders, listed, number, whole
+from dpbandits.cli.words import PLOTS, check_ending, console, contenders, listed, number, whole
 from dpbandits.comparison import Plan, plan
 from dpbandits.comparison.advice import shown, shown_arms, shown_share
 from dpbandits.errors import InvalidInput

@@ -10,13 +10,12 @@ from rich.table import Table
 
 from dpbandits import _validate
 from dpbandits.cli.app import app, needing
-from dpbandits.cli.words import check_delta, check_ending, console, listed, number, parse_policy, stated, whole
+from dpbandits.cli.words import PLOTS, check_delta, check_ending, console, listed, number, parse_policy, stated, whole
 from dpbandits.environments import Bernoulli
 from dpbandits.policies import POLICIES, Policy
 from dpbandits.simulation import SimulationResult, simulate
 
 OUTPUTS = (".parquet", ".csv", ".json")
-PLOTS = (".png", ".svg", ".pdf")
 
 
 @app.command("simulate")

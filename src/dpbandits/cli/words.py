@@ -18,8 +18,9 @@ from dpbandits.comparison import Contender
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, NoiseAwareIMED, Policy, recommended
 
+PLOTS = (".png", ".svg", ".pdf")
 _USUAL_DELTA = 1e-6
-_PACKAGE_OF_ENDING = dict.fromkeys((".png", ".svg", ".pdf"), "matplotlib") | {".parquet": "pyarrow"}
+_PACKAGE_OF_ENDING = dict.fromkeys(PLOTS, "matplotlib") | {".parquet": "pyarrow"}
 _USERS_OWN = re.compile(r"(.+?\.py:[^:]*)(.*)", re.DOTALL)
 
 
