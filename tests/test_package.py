@@ -1,12 +1,17 @@
 """The package as a whole: light import, exact exports, one direction of imports is checked by import-linter."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
 
 import dpbandits
 from dpbandits import live, mechanisms, privacy
 
+ROOT = Path(__file__).parent.parent
 HEAVY = ["numba", "opendp", "dp_accounting", "matplotlib", "pandas", "pyarrow", "rich", "scipy", "typer"]
 
 
@@ -44,3 +49,18 @@ def test_exports_are_what_they_say() -> None:
     for module in (dpbandits, live, mechanisms, privacy):
         assert all(hasattr(module, name) for name in module.__all__)
         assert len(set(module.__all__)) == len(module.__all__)
+
+
+def test_type_checkers_are_told_that_there_are_types() -> None:
+    assert (files("dpbandits") / "py.typed").is_file()
+
+
+def test_documents_that_are_named_exist_and_are_installed() -> None:
+    """Guarantees, errors and help texts send their readers to documents, also where there is no checkout."""
+    sources = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
+    named = {document for source in sources for document in re.findall(r"docs/\w+\.md", source)}
+    assert "docs/counters.md" in named  # of every counter's guarantee
+    documents = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    assert named <= documents
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["force-include"] == {document: f"dpbandits/{document}" for document in sorted(documents)}
