@@ -99,7 +99,8 @@ def audit_command(
     if policy == "broken":
         console().print(_broken_table())
         return
-    require_extras(*([] if exact else ["numba"]), *([] if report is None else ["matplotlib"]))
+    needed = {"numba": not exact, "numba_cuda": gpu and not exact, "matplotlib": report is not None}
+    require_extras(*(package for package, is_needed in needed.items() if is_needed))
     chosen = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
     claim = None
     if chosen.claim() is None and chosen.guarantee() is None:
