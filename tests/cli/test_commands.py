@@ -71,14 +71,14 @@ def test_a_command_imports_no_other_and_ledgers_no_extra(tmp_path: Path) -> None
     ]
 
 
-def test_a_command_that_does_not_exist_is_refused_with_the_nearest(
+def test_a_command_that_does_not_exist_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["dpbandits", "legder"])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 2
-    assert "No such command 'legder'. Did you mean 'ledger'?" in capsys.readouterr().err
+    assert "No such command 'legder'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
