@@ -22,12 +22,22 @@ def main(path: str, seed: str) -> None:
     while True:
         waiting = bandit.open_assignments()
         if len(waiting) < dice.randrange(12):
-            a = bandit.assign(unit=dice.randrange(10**9))
-            print("A", a.id, a.arm, flush=True)
+            if dice.random() < 0.5:
+                given = [bandit.assign(unit=dice.randrange(10**9))]
+            else:
+                given = bandit.assign_many(dice.randrange(10**9) for _ in range(dice.randrange(1, 6)))
+            for a in given:
+                print("A", a.id, a.arm, flush=True)
         elif waiting:
-            a, reward = dice.choice(waiting), dice.choice([0.0, 0.25, 1.0])
-            bandit.close(a, reward)
-            print("C", a.id, reward, flush=True)
+            answers = [(a, dice.choice([0.0, 0.25, 1.0]), f"key of {a.id}") for a in dice.sample(waiting, 1)]
+            if dice.random() < 0.5:
+                bandit.close(*answers[0])
+            else:
+                answers += [(a, 0.25, f"key of {a.id}") for a in waiting if a != answers[0][0]][: dice.randrange(4)]
+                bandit.close_many(answers)
+            bandit.close_many(answers)  # acknowledged again
+            for a, reward, _ in answers:
+                print("C", a.id, reward, flush=True)
         ledger = bandit.ledger
         for row in list(ledger)[seen:]:
             print("R", row.number, row.hash, flush=True)

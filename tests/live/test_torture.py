@@ -127,6 +127,8 @@ STEPS: dict[str, tuple[Step, int]] = {
     "close": (lambda bandit: bandit.close(oldest(bandit), REWARD), 1),
     "release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 2),
     "second release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 6),
+    "assign many": (lambda bandit: bandit.assign_many(["somebody", "somebody else", "somebody"]), 3),
+    "release of many": (lambda bandit: bandit.close_many([(a, REWARD, a.id) for a in bandit.open_assignments()]), 1),
 }
 
 
@@ -351,7 +353,9 @@ def test_kills(tmp_path: Path, torture: bool) -> None:
                 closed[words[0]] = float(words[1])
             elif kind == "R":
                 assert rows.setdefault(int(words[0]), words[1]) == words[1]
-    records = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+    lines_on_disk = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+    records = [step for record in lines_on_disk for step in record.get("batch", [record])]
+    assert len(records) > len(lines_on_disk)
     bandit = working.opened(str(path))
     waiting = {a.id: a.arm for a in bandit.open_assignments()}
     # Nothing acknowledged is lost.
