@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _validate
+from dpbandits._progress import Progress
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import MAX_HORIZON, Policy
@@ -32,22 +33,28 @@ def summarise(
     *,
     horizon: int,
     runs: int,
-    seed: int,
+    seed: int = 0,
     shuffled: bool = False,
     workers: int | None = None,
     points: int = CHECKPOINTS,
     begun: RegretSummary | None = None,
+    progress: bool | None = None,
 ) -> Iterator[RegretSummary]:
     """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
 
     It is one summary that grows, with about `points` times; its memory does not grow. The last one has all runs. With
     `shuffled` the policy gets the arms in another random order in every run. A summary that was left, saved and loaded
-    again can be passed as `begun`: with the same other arguments it goes on where it was, to the same bits.
+    again can be passed as `begun`: with the same other arguments, or more runs, it goes on where it was, to the same
+    bits. It must have whole chunks of runs, as all but the last one have. `progress` is that of `simulate`.
     """
     horizon, runs, seed, workers = checked(environment, horizon, runs, seed, workers)
     checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
     summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
-    if summary.horizon != horizon or summary.runs > runs or (summary.runs < runs and summary.runs % _chunk(horizon)):
+    if (
+        summary.horizon != horizon
+        or summary.runs > runs
+        or (summary.runs < runs and summary.runs % runs_per_chunk(horizon))
+    ):
         raise InvalidInput(f"Expected begun with {summary.runs} runs to be a summary of the same simulation.")
     if summary.runs == runs:
         unique_names(policy)  # checks it
@@ -63,9 +70,11 @@ def summarise(
         workers=workers,
         done=summary.runs,
     )
-    for chunk in played:
-        summary.add(chunk.regrets)
-        yield summary
+    with Progress(runs - summary.runs, "runs", progress) as bar:
+        for chunk in played:
+            summary.add(chunk.regrets)
+            bar.advance(len(chunk.regrets))
+            yield summary
 
 
 class Runs(NamedTuple):
@@ -73,6 +82,7 @@ class Runs(NamedTuple):
 
     regrets: NDArray[np.float64]
     misses: NDArray[np.int64]  # plays of arms that are not the best
+    switches: NDArray[np.int64]  # how often the arm changed, a number for every run
 
 
 def play_runs(
@@ -85,10 +95,11 @@ def play_runs(
     shuffled: bool = False,
     workers: int | None = None,
     done: int = 0,
+    copy: int = 0,
 ) -> Iterator[Runs]:
     """Yield the runs that are not done, chunk by chunk and in order, so that they are the same on any number of cores.
 
-    The last checkpoint is the horizon.
+    The last checkpoint is the horizon. `copy` tells the same policy, played twice, apart.
     """
     unique_names(policy)  # checks it
     horizon, runs, seed, workers = checked(environment, int(checkpoints[-1]), runs, seed, workers)
@@ -96,11 +107,11 @@ def play_runs(
 
     def play(child: np.random.SeedSequence, part: slice) -> Runs:
         shape = part.stop - part.start, len(checkpoints)
-        chunk = Runs(np.empty(shape), np.empty(shape, dtype=np.int64))
-        job.play(child, chunk.regrets, misses=chunk.misses)
+        chunk = Runs(np.empty(shape), np.empty(shape, dtype=np.int64), np.empty(shape[0], dtype=np.int64))
+        job.play(child, *chunk)
         return chunk
 
-    todo = chunks_of(policy_seeds(seed, [policy])[0], runs, horizon, done)
+    todo = _chunks(_policy_seed(seed, policy, copy), runs, horizon, done)
     waiting: deque[Future[Runs]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
@@ -130,33 +141,34 @@ def checked(
     )
 
 
-def _chunk(horizon: int) -> int:
+def runs_per_chunk(horizon: int) -> int:
+    """Return how many runs share a generator: more runs begin with the same ones up to a whole number of chunks."""
     return max(1, min(_RUNS_PER_CHUNK, _STEPS_PER_CHUNK // horizon))
 
 
-def chunks_of(
+def _chunks(
     seeds: np.random.SeedSequence, runs: int, horizon: int, done: int = 0
 ) -> Iterator[tuple[np.random.SeedSequence, slice]]:
     """Yield the runs that are not done in chunks, each with the seed that `spawn` would give it."""
-    size = _chunk(horizon)
+    size = runs_per_chunk(horizon)
     for first in range(done, runs, size):
         child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, first // size))
         yield child, slice(first, min(first + size, runs))
 
 
-def log_spaced(horizon: int, points: int) -> NDArray[np.int64]:
+def log_spaced(horizon: int, points: int = CHECKPOINTS) -> NDArray[np.int64]:
     """Return about so many times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
     spaced = np.geomspace(1, horizon, points).round().astype(np.int64)
     return np.unique(np.append(spaced[spaced < horizon], [1, horizon]))
 
 
-def policy_seeds(seed: int, policies: Iterable[Policy]) -> list[np.random.SeedSequence]:
-    """Return an independent seed for every policy, which depends on its own settings alone."""
-    seen: dict[str, int] = {}
-    seeds = []
-    for policy in policies:
-        settings = repr(policy)
-        seen[settings] = seen.get(settings, 0) + 1
-        key = int.from_bytes(hashlib.sha256(settings.encode()).digest()[:16])
-        seeds.append(np.random.SeedSequence(seed, spawn_key=(key, seen[settings])))
-    return seeds
+def copies_before(policies: Iterable[Policy]) -> list[int]:
+    """Return for every policy how many of those before it are the same."""
+    settings = [repr(policy) for policy in policies]
+    return [settings[:i].count(text) for i, text in enumerate(settings)]
+
+
+def _policy_seed(seed: int, policy: Policy, copy: int) -> np.random.SeedSequence:
+    """Return an independent seed for a policy, which depends on its own settings alone."""
+    key = int.from_bytes(hashlib.sha256(repr(policy).encode()).digest()[:16])
+    return np.random.SeedSequence(seed, spawn_key=(key, copy + 1))

@@ -1,19 +1,16 @@
 """simulate: policies against each other, every run of them."""
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
-
-import numpy as np
-from numpy.typing import NDArray
+from os import PathLike
+from pathlib import Path
 
 from dpbandits._progress import Progress
 from dpbandits.environments.base import Environment
-from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
+from dpbandits.simulation.parts import Parts
 from dpbandits.simulation.results import SimulationResult
-from dpbandits.simulation.runner import CHECKPOINTS, checked, chunks_of, log_spaced, policy_seeds
+from dpbandits.simulation.runner import checked, copies_before, log_spaced
 
 
 def simulate(
@@ -22,8 +19,9 @@ def simulate(
     *,
     horizon: int,
     runs: int,
-    seed: int,
+    seed: int = 0,
     workers: int | None = None,
+    folder: str | PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> SimulationResult:
     """Play every policy `runs` times for `horizon` steps and return the regret.
@@ -36,6 +34,8 @@ def simulate(
         seed: the same seed gives the same numbers, with any number of workers. The runs of a policy depend on the seed
             and on its own settings, not on the other policies; more runs begin with the same ones.
         workers: how many cores; all of them by default.
+        folder: where runs are kept. Stopped at any time, the same call goes on where it was; one with more runs begins
+            with those that are there.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
     >>> from dpbandits import UCB, Bernoulli
@@ -45,40 +45,21 @@ def simulate(
     """
     named = unique_names(policies)
     horizon, runs, seed, workers = checked(environment, horizon, runs, seed, workers)
-    checkpoints = log_spaced(horizon, CHECKPOINTS)
     regrets, switches = {}, {}
-    with Progress(len(named) * runs, "runs", progress) as bar, ThreadPoolExecutor(workers) as pool:
-        for (name, policy), seeds in zip(named.items(), policy_seeds(seed, named.values()), strict=True):
-            bar.describe(f"preparing {name}")
-            job = Job(policy, environment, horizon, checkpoints)
+    with Progress(len(named) * runs, "runs", progress) as bar:
+        parts = Parts(None if folder is None else Path(folder))
+        parts.on_runs = bar.advance
+        for (name, policy), copy in zip(named.items(), copies_before(named.values()), strict=True):
             bar.describe(name)
-            regrets[name], switches[name] = _room(runs, len(checkpoints))
-            try:
-                waiting = {
-                    pool.submit(job.play, child, regrets[name][part], switches[name][part]): part.stop - part.start
-                    for child, part in chunks_of(seeds, runs, horizon)
-                }
-                for finished in as_completed(waiting):
-                    finished.result()
-                    bar.advance(waiting[finished])
-            except BaseException:  # Ctrl-C too
-                pool.shutdown(wait=False, cancel_futures=True)
-                job.stop()
-                raise
+            regrets[name], switches[name] = parts.every_run(
+                policy, environment, horizon=horizon, runs=runs, seed=seed, copy=copy, workers=workers
+            )
     return SimulationResult(
         regrets,
         switches,
-        checkpoints,
+        log_spaced(horizon),
         policies=named,
         environment=repr(environment),
         means=environment.means,
         seed=seed,
     )
-
-
-def _room(runs: int, points: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    try:
-        return np.empty((runs, points)), np.empty(runs, dtype=np.int64)
-    except MemoryError:
-        needed = runs * points * 8 / 2**30
-        raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
