@@ -94,14 +94,14 @@ def write_files(board: Leaderboard, out: Path) -> None:
 
 
 def _case_table(name: str, scores: list[Score]) -> Table:
-    table = Table(title=f"{name}; lower bound for long runs, C ln T = {scores[0].lower_bound:,.1f}")
+    table = Table(title=f"{name}; lower bound for long runs, C ln T = {scores[0].yardstick:,.1f}")
     table.add_column("policy", overflow="fold")
     for column in ("mean", "± s.e.", "median", "99%", "worst", "linear", "mean / bound"):
         table.add_column(column, justify="right")
     for score in sorted(scores, key=lambda score: score.mean):
         numbers = (score.mean, score.standard_error, score.median, score.percentile_99, score.worst)
         linear = f"{score.linear / score.counted:.2%}" if score.counted else "-"
-        ratio = f"{score.mean / score.lower_bound:.2f}" if score.lower_bound else "-"
+        ratio = f"{score.mean / score.yardstick:.2f}" if score.yardstick else "-"
         table.add_row(score.policy, *(f"{value:,.1f}" for value in numbers), linear, ratio)
     return table
 
