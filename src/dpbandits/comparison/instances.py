@@ -73,11 +73,8 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             number, seed = [*map(int, numbers), *(20, 0)[len(numbers) :]]
             found += random_cases(number, seed)
         elif name in INSTANCES and not numbers:
-            found += [
-                _at_level(instance, Bernoulli(means), epsilon)
-                for instance, means in INSTANCES[name].items()
-                for epsilon in levels
-            ]
+            for instance, means in INSTANCES[name].items():
+                found += at_levels(instance, Bernoulli(means), levels)
         else:
             known = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
             raise InvalidInput(f"Expected instances={text!r} to be one of {known}.")
@@ -101,7 +98,7 @@ def played_cases(
             texts.append(one_line(repr(each), _LONGEST_NAME))
             copy = texts.count(texts[-1])
             name = texts[-1] + (f" #{copy}" if copy > 1 else "")
-            found += [_at_level(name, each, epsilon) for epsilon in levels]
+            found += at_levels(name, each, levels)
         elif isinstance(each, Case) and isinstance(each.environment, Environment):
             found.append(each)
         else:
@@ -118,8 +115,12 @@ def _levels(epsilons: Iterable[float]) -> list[float]:
     return list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
 
 
-def _at_level(name: str, environment: Environment, epsilon: float) -> Case:
-    return Case(name if math.isinf(epsilon) else f"{name}, ε = {epsilon:.12g}", environment, epsilon)
+def at_levels(name: str, environment: Environment, epsilons: Iterable[float]) -> list[Case]:
+    """Return an environment at every epsilon, as cases; infinity asks for none."""
+    return [
+        Case(name if math.isinf(epsilon) else f"{name}, ε = {epsilon:.12g}", environment, epsilon)
+        for epsilon in epsilons
+    ]
 
 
 def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> list[Case]:
