@@ -351,7 +351,7 @@ def test_summary_and_tidy_table(result: dpb.SimulationResult) -> None:
     last = tidy[(tidy.policy == "ucb") & (tidy.t == 2000)].sort_values("run")
     assert last.regret.tolist() == final.tolist()
     assert (result.runs, result.horizon) == (50, 2000)
-    assert repr(result).startswith("<50 runs of ucb, dp-ucb-int, dp-ucb for 2000 steps in Bernoulli(")
+    assert repr(result).startswith("<50 runs of ucb, dp-ucb-int, dp-ucb for 2,000 steps in Bernoulli(")
     with pytest.raises(dpb.InvalidInput, match=r"Expected name='imed' to be one of ucb, dp-ucb-int, dp-ucb\."):
         result.final_regret("imed")
 

@@ -116,7 +116,7 @@ def _verdicts(findings: dict[str, Finding]) -> list[dict[str, object]]:
 
 def _panels_table(study: Study) -> Table:
     table = Table(title="Mean regret, as published / as certified")
-    table.add_column("algorithm")
+    table.add_column("algorithm", no_wrap=True)
     for panel in PANELS:
         table.add_column(panel.name, justify="right")
     for place, line in enumerate(PANELS[0].lines("published")):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
+from dpbandits._words import counted
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import MAX_HORIZON, Policy
@@ -55,7 +56,9 @@ def summarise(
         or summary.runs > runs
         or (summary.runs < runs and summary.runs % runs_per_chunk(horizon))
     ):
-        raise InvalidInput(f"Expected begun with {summary.runs} runs to be a summary of the same simulation.")
+        raise InvalidInput(
+            f"Expected begun with {counted(summary.runs, 'run')} to be a summary of the same simulation."
+        )
     if summary.runs == runs:
         unique_names(policy)  # checks it
         yield summary
