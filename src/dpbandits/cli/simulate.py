@@ -83,7 +83,7 @@ def simulate_command(
         check_folder(keep=keep)
     steps = whole("horizon", horizon)
     arms = _environment(means, environment)
-    chosen = _at_levels(listed(policies), parse_levels(epsilon), delta if delta is not None else 1 / (10 * steps))
+    chosen = _made_at_levels(listed(policies), parse_levels(epsilon), delta if delta is not None else 1 / (10 * steps))
     check_delta(delta, *chosen)
     named = unique_names(chosen)
     try:
@@ -170,7 +170,7 @@ def _environment(means: str | None, environment: str | None) -> Environment:
     return environment_from(environment)
 
 
-def _at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
+def _made_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
     """Return every policy at every level; one that has its own, or none, once."""
     chosen: list[Policy] = []
     for text in texts:

@@ -74,7 +74,7 @@ def plan(
     horizon = _validate.integer("[2, 100000000]", horizon=horizon)
     runs = _validate.integer(f"[{_FEWEST_RUNS}, 1000000]", runs=runs)
     tolerance = _validate.real("[0, 1]", tolerance=tolerance)
-    asked = [(NO_PRIVACY, math.inf, IMED()), *_at_levels(policies, epsilons, horizon)]
+    asked = [(NO_PRIVACY, math.inf, IMED()), *_with_levels(policies, epsilons, horizon)]
     often = [_runs(policy, environment, horizon, runs) for *_, policy in asked]
     times = log_spaced(horizon, _POINTS)
     answers = []
@@ -90,7 +90,7 @@ def plan(
     return Plan(environment, horizon, times, answers[0], tuple(answers[1:]), tolerance)
 
 
-def _at_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) -> list[tuple[str, float, Policy]]:
+def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) -> list[tuple[str, float, Policy]]:
     """Return every policy with the levels at which it answers, all of which it keeps."""
     levels = list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
     found = []

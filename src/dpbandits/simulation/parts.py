@@ -72,7 +72,7 @@ class Parts:
         points: int = CHECKPOINTS,
     ) -> RegretSummary:
         """Return the regret of a policy in so many runs, at about so many points in time."""
-        key = _key(f"{_played(policy, environment, horizon)} {seed} {shuffled} {points}")
+        key = _key(f"{_origin(policy, environment, horizon)} {seed} {shuffled} {points}")
         if (key, runs) not in self._summaries:
             chunk = runs_per_chunk(horizon)
             begun = self._begun(key, runs, chunk)
@@ -115,7 +115,7 @@ class Parts:
         regrets, switches = _room(runs, len(times))
         key = ""
         if self._folder is not None:
-            key = _key(f"every run {_played(policy, environment, horizon)} {seed} {copy}")
+            key = _key(f"every run {_origin(policy, environment, horizon)} {seed} {copy}")
         chunk = runs_per_chunk(horizon)
         done = self._loaded_runs(key, regrets, switches, chunk)
         if done:
@@ -231,7 +231,7 @@ class Parts:
         return self._folder / f"{'-'.join([key, *map(str, runs)])}.npz"
 
 
-def _played(policy: Policy, environment: Environment, horizon: int) -> str:
+def _origin(policy: Policy, environment: Environment, horizon: int) -> str:
     """Return what names a policy in an environment: settings, constants and kernels, also of a user's file."""
     from dpbandits.simulation.cache import classes_in  # which loads numba
 
