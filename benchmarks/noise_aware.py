@@ -114,7 +114,7 @@ def _spread(scores: list[Score], level: float) -> str:
 
 
 def _criteria(scores: list[Score], horizon: int) -> list[str]:
-    ratios = np.array([score.mean / score.lower_bound for score in scores])
+    ratios = np.array([score.mean / score.yardstick for score in scores])
     spreads = np.array([score.percentile_99 / score.median for score in scores])
     linear, counted = (sum(getattr(score, field) for score in scores) for field in ("linear", "counted"))
     return [

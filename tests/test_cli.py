@@ -40,15 +40,33 @@ def test_simulate_prints_a_table(run: Any) -> None:
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
 def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str) -> None:
-    data, figure = tmp_path / f"runs.{ending}", tmp_path / "regret.png"
-    status, out, _ = run(*SHORT, "--out", str(data), "--plot", str(figure))
+    summary, every, figure = tmp_path / f"summary.{ending}", tmp_path / f"runs.{ending}", tmp_path / "regret.png"
+    status, out, _ = run(*SHORT, "--out", str(summary), "--all-runs", str(every), "--plot", str(figure))
     assert status == 0
-    assert str(data) in out
     readers: dict[str, Any] = {"parquet": pd.read_parquet, "csv": pd.read_csv}
-    frame = pd.DataFrame(json.loads(data.read_text())) if ending == "json" else readers[ending](data)
+
+    def read(path: Path) -> pd.DataFrame:
+        assert str(path) in out
+        return pd.DataFrame(json.loads(path.read_text())) if ending == "json" else readers[ending](path)
+
+    frame = read(every)
     assert list(frame.columns) == ["policy", "run", "t", "regret"]
     assert set(frame.policy) == {"ucb", "dp-ucb variant=published", "dp-ucb-int"}
     assert frame.run.max() == 19
+    rows = read(summary)
+    assert list(rows.columns) == [
+        *("policy", "settings", "mean", "standard_error", "median", "percentile_99", "worst", "runs", "horizon"),
+        *("proved_epsilon", "proved_delta", "proved_by"),
+    ]
+    assert rows.policy.tolist() == ["ucb", "dp-ucb variant=published", "dp-ucb-int"]
+    assert rows.settings[1] == "DPUCB(epsilon=1.0, variant='published', counter='hybrid')"
+    interval = dpb.DPUCBInt(epsilon=1.0, delta=1e-4).guarantee()
+    assert rows["proved_epsilon"].tolist()[1:] == pytest.approx([2.0, interval.epsilon], rel=1e-12)
+    assert rows["proved_delta"].tolist()[1:] == [0.0, 1e-4]
+    assert rows["proved_epsilon"].isna().tolist() == [True, False, False]
+    ends = frame[frame.t == 1000].groupby("policy").regret
+    assert rows["mean"].tolist() == pytest.approx([ends.mean()[name] for name in rows.policy])
+    assert rows["worst"].tolist() == pytest.approx([ends.max()[name] for name in rows.policy])
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
@@ -62,15 +80,19 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
         (("--policies", "dp-ucb:varian=published"), "Expected setting 'varian=published' of dp-ucb as key=value"),
         (("--policies", "dp-ucb:variant=other"), "Expected variant='other' to be one of proved, published."),
         (("--policies", ","), "Expected at least one policy."),
-        (("--arms", "0.5,much"), "Expected arms='much' to be a number."),
-        (("--arms", "0.5,1.5"), "Expected arms=1.5 in [0, 1]."),
-        (("--epsilon", "0"), "Expected epsilon=0.0 in [1e-06, inf)."),
+        (("--means", "0.5,much"), "Expected means='much' to be a number."),
+        (("--means", "0.5,1.5"), "Expected means=1.5 in [0, 1]."),
+        (("--means", "0.5", "--environment", "a.py:b"), "Expected means='0.5' without environment='a.py:b', which"),
+        (("--epsilon", "0"), "Expected epsilon=0 in [1e-06, inf)."),
+        (("--epsilon", ","), "Expected epsilon=',' to be a number, or several with commas."),
         (("--horizon", "1.5"), "Expected horizon=1.5 to be a whole number"),
         (("--runs", "-3"), "Expected runs=-3 in [1, inf)."),
         (("--horizon", "1000000000000000001"), "Expected horizon=1000000000000000001 in"),
         (("--policies", "ucb:epsilon=1"), "Expected ucb without settings, not 'epsilon=1': it has none."),
         (("--out", "tests.csv/runs.csv"), "to be a file in a folder that exists."),
         (("--out", "data.xls"), "Expected out='data.xls' to end in .parquet, .csv, .json."),
+        (("--all-runs", "data.xls"), "Expected all_runs='data.xls' to end in .parquet, .csv, .json."),
+        (("--keep", __file__), "to be a folder."),
         (("--plot", "missing-folder/x.png"), "to be a file in a folder that exists."),
     ],
 )
@@ -79,6 +101,30 @@ def test_bad_input_is_one_sentence(run: Any, words: tuple[str, str], message: st
     assert (status, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_every_private_policy_plays_at_every_level(run: Any) -> None:
+    words = ("--policies", "ucb,dp-ucb,dp-se:epsilon=3", "--epsilon", "0.1,1,0.1", "--horizon", "50", "--runs", "1")
+    status, out, _ = run("simulate", *words)
+    assert status == 0
+    for name in ("ucb ", "dp-ucb epsilon=0.1", "dp-ucb epsilon=1.0", "dp-se "):
+        assert out.count(f"│ {name}") == 1
+    assert "Regret after 50 steps, 1 run, arms" in out
+
+
+def test_a_simulation_that_was_kept_goes_on(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = ("--keep", str(tmp_path / "played"))
+    expected = run(*SHORT)[1]
+    assert run(*SHORT, *kept)[1] == expected
+    monkeypatch.setattr("dpbandits.simulation.parts.play_runs", None)  # nothing is played again
+    assert run(*SHORT, *kept)[1] == expected
+
+    def stopped(*arguments: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbandits.simulation.parts.play_runs", stopped)
+    assert run(*SHORT, *kept, "--seed", "1") == (130, "", "Stopped. The same command goes on from here.\n")
+    assert run(*SHORT, "--seed", "1") == (130, "", "Stopped.\n")
 
 
 def test_policies_lists_names_guarantees_and_sources(run: Any) -> None:
@@ -200,6 +246,15 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
             "Expected recommended without settings, not 'epsilon=2'",
         ),
         (("compare", "--epsilon", "x"), "Expected epsilon='x' to be a number"),
+        (
+            ("compare", "--instances", "random:3,random:2:1", "--epsilon", "1"),
+            "Expected epsilon='1' only with bandits that bring none, unlike random:3,random:2:1.",
+        ),
+        (("compare", "--keep", __file__), "to be a folder"),
+        (
+            ("plan", "--environment", "a.py:b", "--means", "0.5,0.6"),
+            "Expected means=0.5,0.6 without environment='a.py:b', which replaces it.",
+        ),
         (("compare", "--out", __file__), "to be a folder"),
         (("plan", "--gap", "0.6"), "Expected gap=0.6 in (0, 0.5]"),
         (

@@ -4,9 +4,10 @@ Importing the package is light: OpenDP and dp-accounting are loaded on first use
 matplotlib, which extras bring.
 """
 
-from dpbandits import auditing, environments, live, mechanisms, policies, privacy, theory
+from dpbandits import auditing, comparison, environments, live, mechanisms, policies, privacy, theory
 from dpbandits._kernel import kernel
 from dpbandits.auditing import audit, exact_audit
+from dpbandits.comparison import compare, plan
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import (
     AlreadyClosed,
@@ -44,7 +45,7 @@ from dpbandits.policies import (
     recommended,
 )
 from dpbandits.privacy import Budget, Guarantee, Ledger
-from dpbandits.simulation import SimulationResult, simulate
+from dpbandits.simulation import SimulationResult, simulate, summarise
 
 __version__ = "0.1.0.dev0"
 
@@ -87,14 +88,18 @@ __all__ = [
     "audit",
     "auditing",
     "check_ledger",
+    "compare",
+    "comparison",
     "environments",
     "exact_audit",
     "kernel",
     "live",
     "mechanisms",
+    "plan",
     "policies",
     "privacy",
     "recommended",
     "simulate",
+    "summarise",
     "theory",
 ]

@@ -67,7 +67,7 @@ def test_a_command_imports_no_other_and_ledgers_no_extra(tmp_path: Path) -> None
     assert loaded("ledger", "verify", str(export))[1] == [
         0,
         [],
-        [f"dpbandits.cli.{name}" for name in ("app", "files", "ledger", "words")],
+        [f"dpbandits.cli.{name}" for name in ("app", "files", "ledger", "options", "output", "words")],
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_command_that_does_not_exist_is_refused(
         (["pl"], ["plan"]),
         (["ledger", ""], ["verify", "show"]),
         (["ledger", "verify", "--cl"], ["--claim"]),
-        (["simulate", "--arm"], ["--arms"]),
+        (["simulate", "--mea"], ["--means"]),
         ([""], list(COMMANDS)),
     ],
 )

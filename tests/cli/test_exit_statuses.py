@@ -1,5 +1,6 @@
 """Exit statuses: 1 is a verdict and nothing else. And a file that cannot be written is found out at the start."""
 
+import json
 import os
 import subprocess
 import sys
@@ -39,6 +40,17 @@ class Crashing(Claiming):
 @dataclass(frozen=True, kw_only=True)
 class Demanding(Claiming):
     plays: int
+    slow: bool = False
+    rate: float = 1.0
+    word: str = ""
+
+    def __post_init__(self):
+        if self.plays < 1:
+            raise ValueError(f"plays={self.plays} is too few.\\nSee the page.")
+
+    def configure(self, arms, horizon):
+        assert type(self.plays) is int and type(self.word) is str
+        return super().configure(arms, horizon)
 """
 
 
@@ -74,9 +86,37 @@ def test_a_users_own_policy_is_audited_and_simulated(run: Any, mine: str) -> Non
         ("Claiming:plays=3", "with a key among epsilon, delta"),
         ("Demanding", "can be made with: Demanding.__init__() missing 1 required keyword-only argument: 'plays'."),
         ("Missing", "which has: Claiming, Crashing, Demanding."),
+        ("Demanding:plays=abc", "Expected plays='abc' to be a whole number in (-inf, inf)."),
+        ("Demanding:plays=1.5", "Expected plays=1.5 to be a whole number in (-inf, inf)."),
+        ("Demanding:plays=3:slow=yes", "Expected slow='yes' to be True or False."),
+        ("Demanding:plays=3:rate=fast", "Expected rate='fast' to be a number in (-inf, inf)."),
+        ("Demanding:plays=0", "Demanding can be made with: plays=0 is too few. See the page."),
     ):
         status, _, err = run("audit", f"{mine}:{name}")
         assert (status, message in err.replace("\n", "")) == (2, True), err
+
+
+def test_settings_are_what_the_class_declares(run: Any, mine: str) -> None:
+    words = ("--policies", f"{mine}:Demanding:plays=1e1:word=7", "--horizon", "50", "--runs", "2", "--json")
+    status, out, _ = run("simulate", *words)
+    assert status == 0
+    (found,) = json.loads(out)["policies"]
+    assert "plays=10, slow=False, rate=1.0, word='7'" in found["settings"]
+    assert (found["proved_epsilon"], found["proved_by"]) == (1.0, "its author")
+
+
+def test_what_the_system_says_is_told_in_words(run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.jsonl"
+    status, _, err = run("ledger", "verify", str(missing))
+    sentence = f"dpbandits: Expected {str(missing)!r} to be a file that can be read or written: "
+    assert (status, err.replace("\n", "")) == (2, sentence + "No such file or directory.")
+
+    def full(*arguments: Any, **named: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dpbandits.cli.simulate.simulate", full)
+    status, _, err = run("simulate")
+    assert (status, err) == (2, "dpbandits: Expected to be able to read and write: No space left on device.\n")
 
 
 def test_a_crash_is_no_refutation(run: Any, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,6 +174,8 @@ def test_a_delta_that_nobody_uses_is_refused(run: Any) -> None:
         ("audit", "dp-ucb", "--out", "a.json"),
         ("simulate", "--plot", "a.png"),
         ("simulate", "--out", "a.csv"),
+        ("simulate", "--all-runs", "a.csv"),
+        ("simulate", "--keep", "new/folder"),
         ("plan", "--plot", "a.png"),
         ("compare", "--out", "new/folder"),
         ("reproduce", "--out", "new"),

@@ -1,13 +1,15 @@
 """Bandits to compare on: the built-in ones, and random ones that a seed repeats."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.comparison import SETS, cases, random_cases
-from dpbandits.comparison.instances import INSTANCES
+from dpbandits.comparison import SETS, Case, cases, random_cases
+from dpbandits.comparison.instances import INSTANCES, played_cases
+from dpbandits.environments import Replay
 from dpbandits.reproduce.experiments import TEN_ARMS, TWO_ARMS
 from dpbandits.theory.lower_bounds import asymptotic_constant
 
@@ -33,26 +35,31 @@ def test_every_instance_at_every_epsilon() -> None:
     assert len(found) == 2 * (len(INSTANCES["paper"]) + len(INSTANCES["close"]))
     assert len({case.name for case in found}) == len(found)
     assert {case.epsilon for case in found} == {0.1, 1.0}
-    for case in found:
-        assert case.environment.means.tolist() == list(case.means)
+    named = {f"{name}, ε = {level}": means for name, means in INSTANCES["paper"].items() for level in ("0.1", "1")}
+    for case in found[:4]:
+        assert case.environment.means.tolist() == list(named[case.name])
     assert {name for name in SETS if name != "random"} == set(INSTANCES)
+
+
+def plain(cases: list[Case]) -> list[tuple[str, list[float], float]]:
+    return [(case.name, case.environment.means.tolist(), case.epsilon) for case in cases]
 
 
 def test_random_cases_are_repeated_by_their_seed_and_have_the_right_ranges() -> None:
     many = random_cases(2000, seed=5)
-    assert many[:10] == random_cases(10, seed=5) == cases(["random:10:5"], [1.0])
-    assert random_cases(10, seed=6) != many[:10]
+    assert plain(many[:10]) == plain(random_cases(10, seed=5)) == plain(cases(["random:10:5"], [1.0]))
+    assert plain(random_cases(10, seed=6)) != plain(many[:10])
     assert len(cases(["random"], [1.0])) == 20
-    assert {len(case.means) for case in many} == set(range(2, 21))
+    assert {case.environment.arms for case in many} == set(range(2, 21))
     logs = np.array([math.log(case.epsilon) for case in many])
     assert math.log(0.05) <= logs.min() < math.log(0.051)
     assert math.log(1.96) < logs.max() <= math.log(2)
     # Uniform on the logarithmic scale: the mean of 2000 is within 4 standard errors, 6e-5 of false alarms.
     middle, error = (math.log(0.05) + math.log(2)) / 2, math.log(40) / math.sqrt(12 * 2000)
     assert abs(logs.mean() - middle) < 4 * error
-    rare = np.mean([max(case.means) < 0.3 for case in many])
+    rare = np.mean([case.environment.means.max() < 0.3 for case in many])
     assert 0.44 < rare < 0.58  # a half, and few of the others by chance
-    assert all(0 <= mean <= 1 for case in many for mean in case.means)
+    assert all(0 <= mean <= 1 for case in many for mean in case.environment.means)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +88,34 @@ def test_no_case_comes_twice_and_every_name_once() -> None:
 def test_a_privacy_level_must_be_one() -> None:
     with pytest.raises(dpb.InvalidInput, match=r"Expected epsilon=0 in \[1e-06, inf\)"):
         cases(["paper"], [0])
+
+
+def test_environments_are_cases_at_every_epsilon() -> None:
+    two, table = dpb.Bernoulli([0.9, 0.6]), Replay([[0.123456789, 0.5]] * 40)
+    found = played_cases([two, table, Replay(0.9 * table.configure().table), two], [0.1, 1.0])
+    long = "Replay(table=[[0.123456789, 0.5], [0.123456789, 0.5], [0.123..."
+    assert [case.name for case in found[:4]] == [
+        *("Bernoulli(means=[0.9, 0.6]), ε = 0.1", "Bernoulli(means=[0.9, 0.6]), ε = 1"),
+        *(f"{long}, ε = 0.1", f"{long}, ε = 1"),
+    ]
+    assert len({case.name for case in found}) == 8
+    assert [case.epsilon for case in found] == [0.1, 1.0] * 4
+    (bare,) = played_cases(two, None)
+    assert bare == Case("Bernoulli(means=[0.9, 0.6])", two, math.inf)
+    assert played_cases(bare, None) == [bare]
+
+
+@pytest.mark.parametrize(
+    ("asked", "epsilons", "message"),
+    [
+        ([], None, "Expected at least one case, or an environment and one epsilon."),
+        (dpb.Bernoulli([0.9, 0.6]), [], "Expected at least one case, or an environment and one epsilon."),
+        ([[0.9, 0.6]], None, r"Expected \[0.9, 0.6\] to be a Case or an Environment, such as Bernoulli"),
+        (Case("it", (0.9, 0.6), 1.0), None, "to be a Case or an Environment"),  # type: ignore[arg-type]
+        (cases(["paper"], [1.0]), [1.0], r"Expected epsilons=\[1.0\] only with environments: a Case brings its own."),
+        (cases(["paper"], [1.0]) * 2, None, "Expected cases with different names: '2 arms, ε = 1' is there more than"),
+    ],
+)
+def test_odd_cases_are_refused(asked: Any, epsilons: list[float] | None, message: str) -> None:
+    with pytest.raises(dpb.InvalidInput, match=message):
+        played_cases(asked, epsilons)

@@ -1,7 +1,9 @@
 """A leaderboard says what the runs say: against `simulate`, by hand, and when it is stopped in the middle."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,11 @@ import dpbandits as dpb
 from dpbandits.comparison import Case, Contender, Leaderboard, Score, cases, compare
 from dpbandits.comparison.figures import leaderboard_figure
 from dpbandits.comparison.leaderboard import is_worse
+from dpbandits.environments import Beta
 from dpbandits.policies import Policy
-from dpbandits.simulation.runner import play_runs
+from dpbandits.simulation.runner import Runs, play_runs
 from dpbandits.theory.lower_bounds import asymptotic_constant
+from explore_then_commit import ExploreThenCommit
 
 SOME = cases(["paper"], [0.5, 2.0])
 CONTENDERS: dict[str, Contender] = {
@@ -25,8 +29,8 @@ CONTENDERS: dict[str, Contender] = {
 def score(policy: str = "it", case: str = "case", **changed: float) -> Score:
     values = {
         **{"arms": 2, "epsilon": 1.0, "horizon": 1000, "runs": 100, "mean": 10.0, "standard_error": 1.0},
-        **{"median": 9.0, "percentile_99": 18.0, "worst": 20.0, "lower_bound": 8.0, "linear": 0, "counted": 100},
-        **{"proved": 1.0},
+        **{"median": 9.0, "percentile_99": 18.0, "worst": 20.0, "yardstick": 8.0, "linear": 0, "counted": 100},
+        **{"proved": 1.0, "is_ours": True, "is_bernoulli": True},
     }
     return Score(policy, case, **{**values, **changed})  # type: ignore[arg-type]
 
@@ -45,9 +49,9 @@ def test_scores_are_those_of_the_same_simulation() -> None:
             assert found.median == pytest.approx(np.median(regrets))
             assert found.percentile_99 == pytest.approx(np.quantile(regrets, 0.99))
             assert found.worst == regrets.max()
-            bound = asymptotic_constant(case.means, case.epsilon) * math.log(2000)
-            assert found.lower_bound == pytest.approx(bound)
-            smallest = min(max(case.means) - mean for mean in case.means if mean < max(case.means))
+            bound = asymptotic_constant(case.environment.means, case.epsilon) * math.log(2000)
+            assert found.yardstick == pytest.approx(bound)
+            smallest = min(gap for gap in case.environment.gaps if gap > 0)
             assert found.counted == (150 if 2000 * smallest > 10 * bound else 0)
             if found.counted:
                 assert found.linear == (regrets > 2000 * smallest / 2).sum()
@@ -97,10 +101,67 @@ def test_only_policies_that_keep_epsilon_compete() -> None:
     assert [s.proved for s in found.scores] == [math.inf, 1.0]  # twice the 0.5 that was asked for
 
 
-def test_a_contender_is_a_function_of_epsilon() -> None:
-    for wrong in (dpb.UCB(), lambda epsilon: "ucb"):
-        with pytest.raises(dpb.InvalidInput, match="Expected 'it' to be a function of epsilon that returns a policy"):
-            compare({"it": wrong}, SOME, horizon=100, runs=2, seed=0)  # type: ignore[dict-item]
+def test_what_is_no_policy_is_refused() -> None:
+    for wrong in ("ucb", lambda epsilon: "ucb"):
+        with pytest.raises(
+            dpb.InvalidInput, match="Expected 'it' to be a policy or a function of epsilon that returns"
+        ):
+            compare({"it": wrong}, SOME, horizon=100, runs=2)  # type: ignore[arg-type]
+    with pytest.raises(dpb.InvalidInput, match="Expected 'ucb' to be a policy, such as"):
+        compare(["ucb"], SOME, horizon=100, runs=2)  # type: ignore[list-item]
+    with pytest.raises(
+        dpb.InvalidInput, match=r"Expected epsilons, such as \[0.1, 1\], for 'aware', which is a function"
+    ):
+        compare(CONTENDERS, dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=2)
+
+
+def test_plain_policies_are_played_on_every_case_as_they_are() -> None:
+    """Their epsilon is their own, and what is proved of them is compared with that of the case."""
+    own = dpb.DPIMED(epsilon=1.0)
+    board = compare([own, dpb.UCB()], SOME, horizon=500, runs=4)
+    assert board.policies == ["dp-imed", "ucb"]
+    assert [(s.epsilon, s.proved, s.is_private) for s in board.of("dp-imed")] == [
+        *((0.5, 1.0, False), (2.0, 1.0, True), (0.5, 1.0, False), (2.0, 1.0, True)),
+    ]
+    mixed: dict[str, Policy | Contender] = {"dp-imed": lambda epsilon: own, "ucb": dpb.UCB()}
+    assert compare(mixed, SOME, horizon=500, runs=4) == board
+    assert {standing.policy: standing.privacy for standing in board.standings()} == {"dp-imed": 2.0, "ucb": math.inf}
+
+
+def test_any_environment_without_a_level() -> None:
+    """Then nobody is asked to keep one, and C is that without privacy."""
+    arms = Beta([3.0, 2.0], [2.0, 3.0])
+    board = compare({"it": dpb.DPIMED(epsilon=1.0), "ucb": dpb.UCB()}, arms, horizon=500, runs=20)
+    first, second = board.standings()
+    assert (first.privacy, second.privacy) == (0.0, 0.0)
+    assert board.scores[0].yardstick == pytest.approx(asymptotic_constant([0.6, 0.4]) * math.log(500))
+    assert board.yardstick == "that of Bernoulli arms with the same means"
+    assert "that of Bernoulli arms with the same means" in leaderboard_figure(board).axes[0].get_xlabel()
+    assert compare(dpb.UCB(), SOME, horizon=10, runs=2).yardstick == "the asymptotic lower bound"
+    runs = play_runs(dpb.UCB(), arms, np.array([500]), runs=20, seed=0, shuffled=True)
+    assert board.of("ucb")[0].mean == pytest.approx(np.concatenate([chunk.regrets for chunk in runs]).mean())
+
+
+def test_only_our_own_policies_count_as_proved_by_us() -> None:
+    board = compare({"own": ExploreThenCommit(epsilon=1.0, plays=5), "ours": dpb.UCB()}, SOME, horizon=50, runs=2)
+    assert {standing.policy: standing.is_ours for standing in board.standings()} == {"own": False, "ours": True}
+
+
+def test_more_runs_begin_with_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = 0
+
+    def counted(*arguments: Any, **named: Any) -> Iterator[Runs]:
+        nonlocal played
+        for chunk in play_runs(*arguments, **named):
+            played += len(chunk.regrets)
+            yield chunk
+
+    monkeypatch.setattr("dpbandits.simulation.runner.play_runs", counted)
+    for runs, new in ((100, 100), (200, 200 - 64), (100, 0), (130, 130 - 64), (50, 50)):
+        played = 0
+        board = compare(CONTENDERS, SOME[:1], horizon=500, runs=runs, folder=tmp_path)
+        assert played == 3 * new
+        assert board == compare(CONTENDERS, SOME[:1], horizon=500, runs=runs)
 
 
 def test_worse_means_clearly_worse() -> None:
@@ -113,6 +174,9 @@ def test_worse_means_clearly_worse() -> None:
     assert not is_worse(mine._replace(runs=4), rival._replace(runs=4))  # few runs know less of their own error
     parked = score(mean=9.0, standard_error=0.0)
     assert is_worse(parked, score(mean=8.0, standard_error=0.0))
+    for few in (2, 19):  # that agree, of either
+        assert not is_worse(parked._replace(runs=few), score(mean=8.0, standard_error=0.0))
+        assert not is_worse(parked, score(mean=8.0, standard_error=0.0, runs=few))
     assert not is_worse(parked, score(mean=9.0, standard_error=0.0))
 
 
@@ -155,7 +219,7 @@ def test_stopped_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(Stop):
         compare(contenders, SOME, horizon=2000, runs=100, seed=3, folder=tmp_path)
     kept = set(tmp_path.iterdir())
-    assert len(kept) == len(SOME) + 3
+    assert len(kept) == 2 * (len(SOME) + 3)  # of 100 runs, and of the 64 that more runs begin with
     assert compare(CONTENDERS, SOME, horizon=2000, runs=100, seed=3, folder=tmp_path) == whole
     assert kept < set(tmp_path.iterdir())
     # Nothing is played again.
@@ -166,8 +230,8 @@ def test_stopped_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_many_arms_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     """The text of more than 100 arms leaves them out; their parts must not be mixed up."""
     means = [0.5] * 150
-    first = Case("first", tuple([*means, 0.9]), 1.0)
-    second = Case("second", tuple([*means, 0.6]), 1.0)
+    first = Case("first", dpb.Bernoulli([*means, 0.9]), 1.0)
+    second = Case("second", dpb.Bernoulli([*means, 0.6]), 1.0)
     for folder in (tmp_path, None):
         board = compare({"ucb": CONTENDERS["ucb"]}, [first, second], horizon=200, runs=4, seed=0, folder=folder)
         assert board.scores[0].mean > 2 * board.scores[1].mean
@@ -175,8 +239,8 @@ def test_many_arms_that_look_alike_are_told_apart(tmp_path: Path) -> None:
 
 def test_an_arm_that_always_succeeds_has_no_bound() -> None:
     """C is 0 there: no ratio is made up, and figures are drawn all the same."""
-    board = compare(CONTENDERS, [Case("sure", (1.0, 0.5), 1.0)], horizon=1000, runs=10, seed=0)
-    assert all(s.lower_bound == 0.0 for s in board.scores)
+    board = compare(CONTENDERS, [Case("sure", dpb.Bernoulli([1.0, 0.5]), 1.0)], horizon=1000, runs=10, seed=0)
+    assert all(s.yardstick == 0.0 for s in board.scores)
     assert all(standing.ratio == math.inf for standing in board.standings())
     leaderboard_figure(board)
 
@@ -193,8 +257,8 @@ def test_the_figure_has_a_dot_per_case() -> None:
 @pytest.mark.parametrize(
     ("contenders", "chosen", "runs", "message"),
     [
-        ({}, SOME, 10, "Expected at least one policy and one case"),
-        (CONTENDERS, [], 10, "Expected at least one policy and one case"),
+        ({}, SOME, 10, "Expected at least one policy."),
+        (CONTENDERS, [], 10, "Expected at least one case"),
         (CONTENDERS, SOME, 1, r"Expected runs=1 in \[2, 1000000000\]"),
     ],
 )

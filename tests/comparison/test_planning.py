@@ -13,6 +13,8 @@ import dpbandits as dpb
 from dpbandits.comparison import Answer, Contender, Plan, Shares, plan
 from dpbandits.comparison.advice import shown
 from dpbandits.comparison.figures import plan_figure
+from dpbandits.environments import Beta, Replay
+from dpbandits.policies import Policy
 from dpbandits.simulation.runner import Runs, play_runs
 
 CONTENDERS: dict[str, Contender] = {
@@ -22,7 +24,7 @@ CONTENDERS: dict[str, Contender] = {
 
 
 def shares(mean: float, error: float = 0.0005) -> Shares:
-    return Shares(100, mean, error, 2 * mean)
+    return Shares(100, mean, error, 2 * mean, 1.5 * mean, 3 * mean)
 
 
 def answer(policy: str, epsilon: float, worse: float, error: float = 0.0005) -> Answer:
@@ -34,7 +36,7 @@ def made(without: float, error: float = 0.0005, **worse: float) -> Plan:
     """Return a plan in which policy `a` has these shares at ε = 0.1, 0.5, ... (written e01, e05, ...)."""
     answers = tuple(answer("a", float(f"{name[1]}.{name[2:]}"), share, error) for name, share in worse.items())
     times = np.array([100, 1000])
-    return Plan((0.5, 0.6), 1000, times, answer("no privacy", math.inf, without, error), answers)
+    return Plan(dpb.Bernoulli([0.5, 0.6]), 1000, times, answer("no privacy", math.inf, without, error), answers)
 
 
 def test_numbers_are_those_of_the_same_runs() -> None:
@@ -54,12 +56,49 @@ def test_numbers_are_those_of_the_same_runs() -> None:
             assert share.mean == pytest.approx(half.mean())
             assert share.error == pytest.approx(half.std(ddof=1) / math.sqrt(len(half)))
             assert share.unlucky == pytest.approx(np.quantile(half, 0.99))
+            # Of 31 runs, 22% have no worse one than the best of the hundred: there is no upper end.
+            assert (share.unlucky_low, share.unlucky_high) == (np.sort(half)[-3], 1.0)
             assert share.margin == pytest.approx(stats.t.ppf(0.975, len(half) - 1) * share.error)
         assert found.regret == pytest.approx(regrets[1::2].mean())
         assert found.regret_error == pytest.approx(regrets[1::2].std(ddof=1) / math.sqrt(30))
         assert found.curve[-1] == pytest.approx(found.worse.mean)
         assert 0.3 * found.worse.mean * 3000 <= found.regret <= 0.5 * found.worse.mean * 3000
         assert asked.without.worse.mean < found.worse.mean
+
+
+def test_any_environment() -> None:
+    """Its arms are taken as they are, and its words do not speak of successes."""
+    table = Replay([[0.2, 0.9, 0.4], [0.4, 0.7, 0.0]], order="given")
+    asked = plan(CONTENDERS, table, horizon=300, epsilons=[1.0], runs=20, seed=3)
+    assert asked.means == pytest.approx((0.3, 0.8, 0.2))
+    assert asked.title == "300 people, arms with mean rewards of 0.8, 0.3, 0.2"
+    assert plan_figure(asked).get_suptitle() == asked.title
+    for found in asked.answers:
+        policy = CONTENDERS[found.policy](1.0)
+        runs = list(play_runs(policy, table, np.array([300]), runs=20, seed=3, shuffled=True))
+        misses = np.concatenate([chunk.misses[:, -1] for chunk in runs]) / 300
+        assert found.worse.mean == pytest.approx(misses[1::2].mean())
+
+
+def test_rewards_that_are_drawn_one_by_one_get_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpbandits.comparison.planning._STEPS", 2e5)
+    arms = Beta([3.0, 2.0], [2.0, 3.0])
+    asked = plan({"it": CONTENDERS["aware"]}, arms, horizon=5000, epsilons=[1.0], runs=60)
+    assert [found.worse.runs + found.tried.runs for found in (asked.without, *asked.answers)] == [20, 40]
+
+
+def test_a_plain_policy_answers_at_the_level_that_it_keeps() -> None:
+    """A level that was not asked about is added; one that is the same up to rounding is the same."""
+    own, rounded = dpb.DPIMED(epsilon=0.7), dpb.DPIMED(epsilon=0.5 * (1 + 1e-12))
+    policies: dict[str, Policy | Contender] = {"it": CONTENDERS["aware"], "own": own, "rounded": rounded}
+    asked = plan(policies, [0.6, 0.5], horizon=100, epsilons=[0.5, 1.0], runs=20)
+    found = [(each.policy, each.epsilon) for each in asked.answers]
+    assert found == [("it", 0.5), ("it", 1.0), ("own", 0.7), ("rounded", 0.5)]
+    assert asked.epsilons == [0.5, 0.7, 1.0]
+    alone = plan(own, [0.6, 0.5], horizon=100, runs=20)
+    assert [(each.policy, each.epsilon) for each in alone.answers] == [("dp-imed", 0.7)]
+    with pytest.raises(dpb.InvalidInput, match="Expected 'ucb' to keep an ε, but nothing is proved of it"):
+        plan([own, dpb.UCB()], [0.6, 0.5], horizon=100, runs=20)
 
 
 def test_the_order_of_the_question_does_not_matter() -> None:
@@ -271,18 +310,25 @@ def test_the_figure_shows_every_policy_and_level() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"means": [0.5, 0.5]}, r"Expected means=\[0.5, 0.5\] to differ"),
-        ({"means": [0.5, 1.5]}, r"Expected means=1.5 in \[0, 1\]"),
-        ({"epsilons": []}, "Expected at least one policy and one epsilon"),
+        ({"environment": [0.5, 0.5]}, r"Expected means=\[0.5, 0.5\] to differ"),
+        ({"environment": [0.5, 1.5]}, r"Expected means=1.5 in \[0, 1\]"),
+        ({"epsilons": []}, "Expected at least one epsilon for 'aware', which is a function of epsilon."),
         ({"epsilons": [-1.0]}, r"Expected epsilon=-1.0 in \[1e-06, inf\)"),
         ({"horizon": 1}, r"Expected horizon=1 in \[2, 100000000\]"),
         ({"horizon": 10**9}, r"Expected horizon=1000000000 in \[2, 100000000\]"),
         ({"tolerance": 2.0}, r"Expected tolerance=2.0 in \[0, 1\]"),
         ({"runs": 19}, r"Expected runs=19 in \[20, 1000000\]"),
-        ({"contenders": {}}, "Expected at least one policy and one epsilon"),
+        ({"policies": {}}, "Expected at least one policy."),
     ],
 )
 def test_bad_questions_are_refused(changed: dict[str, object], message: str) -> None:
-    asked = {"contenders": CONTENDERS, "means": [0.5, 0.6], "horizon": 100, "epsilons": [1.0], "runs": 20, **changed}
+    asked = {
+        "policies": CONTENDERS,
+        "environment": [0.5, 0.6],
+        "horizon": 100,
+        "epsilons": [1.0],
+        "runs": 20,
+        **changed,
+    }
     with pytest.raises(dpb.InvalidInput, match=message):
         plan(**asked)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Parts are found again by all they were computed from, also by what a user's own policy does."""
+"""Parts are found again by all they were computed from, and more runs begin with those that are there."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +9,11 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import kernel
+from dpbandits.environments import Replay
 from dpbandits.mechanisms import public
 from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
+from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.parts import Parts
 
 TWO = dpb.Bernoulli([0.9, 0.6])
@@ -74,7 +76,30 @@ def test_what_is_asked_is_in_the_name(tmp_path: Path) -> None:
         parts.summary(dpb.UCB(), TWO, **{**asked, **changed})
     parts.summary(dpb.UCB(), dpb.Bernoulli([0.9, 0.61]), **asked)
     parts.summary(dpb.IMED(), TWO, **asked)
-    assert len(list(tmp_path.iterdir())) == 8
+    # The same means, and a text that leaves numbers out.
+    for table in ([[0.9, 0.6]] * 80, [[1.0, 0.6]] * 72 + [[0.0, 0.6]] * 8):
+        environment = Replay(table)
+        assert environment.means.tolist() == pytest.approx([0.9, 0.6])
+        parts.summary(dpb.IMED(), environment, **asked)
+    assert len(list(tmp_path.iterdir())) == 10
+
+
+@dataclass(frozen=True)
+class Scaled(dpb.UCB):
+    """A policy whose constants do not follow from its text."""
+
+    def configure(self, arms: int, horizon: int) -> Setup:
+        return super().configure(arms, horizon * FACTOR)
+
+
+FACTOR = 1
+
+
+def test_other_constants_are_another_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mean(Parts(tmp_path), Scaled())
+    monkeypatch.setitem(globals(), "FACTOR", 2)
+    mean(Parts(tmp_path), Scaled())
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_points_in_time_are_as_many_as_asked() -> None:
@@ -84,3 +109,75 @@ def test_points_in_time_are_as_many_as_asked() -> None:
     assert few.mean[-1] == many.mean[-1]
     with pytest.raises(dpb.InvalidInput, match=r"Expected points=0 in \[1, 10000\]"):
         list(dpb.simulation.summarise(dpb.UCB(), TWO, horizon=1000, runs=3, seed=0, points=0))
+
+
+NOISY = dpb.DPUCBInt(epsilon=1.0, delta=1e-3)
+
+
+def asked(parts: Parts, runs: int) -> RegretSummary:
+    return parts.summary(NOISY, TWO, horizon=300, runs=runs, seed=4, workers=2)
+
+
+def bits(summary: RegretSummary) -> dict[str, Any]:
+    return {name: getattr(value, "tobytes", lambda value=value: value)() for name, value in vars(summary).items()}
+
+
+@pytest.mark.parametrize(
+    ("runs", "played"),
+    [
+        ((1000, 2000), (1000, 1040)),  # 960 runs are whole chunks
+        ((128, 300, 2000), (128, 172, 1744)),
+        ((2000, 1000), (2000, 1000)),
+        ((1000, 2000, 1000), (1000, 1040, 0)),
+        ((2000, 1984, 3), (2000, 0, 3)),
+        ((3, 5), (3, 5)),
+    ],
+)
+def test_more_runs_begin_with_those_that_are_there(
+    tmp_path: Path, runs: tuple[int, ...], played: tuple[int, ...]
+) -> None:
+    for number, new in zip(runs, played, strict=True):
+        parts = Parts(tmp_path)
+        found = asked(parts, number)
+        assert parts.pulls == 300 * new
+        assert bits(found) == bits(asked(Parts(None), number))
+
+
+def test_stopped_it_goes_on_also_to_another_number_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpbandits.simulation.parts._SECONDS_BETWEEN_SAVES", -1.0)  # save after every chunk
+    stopped = Parts(tmp_path)
+    finished: list[int] = []
+
+    def stop_at_four_chunks(runs: int) -> None:
+        if sum(finished) >= 4 * 64:
+            raise KeyboardInterrupt
+        finished.append(runs)
+
+    stopped.on_runs = stop_at_four_chunks
+    with pytest.raises(KeyboardInterrupt):
+        asked(stopped, 1000)
+    assert len(list(tmp_path.iterdir())) == 1
+    parts = Parts(tmp_path)
+    assert bits(asked(parts, 2000)) == bits(asked(Parts(None), 2000))
+    assert parts.pulls == 300 * (2000 - 256)
+
+
+def every_run(parts: Parts, runs: int) -> tuple[bytes, bytes]:
+    regrets, switches = parts.every_run(NOISY, TWO, horizon=300, runs=runs, seed=4)
+    return regrets.tobytes(), switches.tobytes()
+
+
+def test_all_runs_are_kept_and_never_played_twice(tmp_path: Path) -> None:
+    for runs, new in ((1000, 1000), (2000, 1040), (1500, 0), (1000, 0), (2000, 0), (2050, 66)):
+        parts = Parts(tmp_path)
+        assert every_run(parts, runs) == every_run(Parts(None), runs)
+        assert parts.pulls == 300 * new
+
+
+def test_a_damaged_file_of_runs_is_played_again(tmp_path: Path) -> None:
+    whole = every_run(Parts(tmp_path), 200)
+    for path in sorted(tmp_path.iterdir()):
+        for damage in (b"", path.read_bytes()[:-30]):
+            path.write_bytes(damage)
+            assert every_run(Parts(tmp_path), 200) == whole
+    assert len(list(tmp_path.iterdir())) == 2

@@ -6,7 +6,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.policies import POLICIES, Policy
-from dpbandits.simulation.seeds import number_of_policy, seeds_of_policies
+from dpbandits.simulation.seeds import copies_before, number_of_policy, seed_of_policy
 
 # What the numbers were first derived from. These texts never change, whatever becomes of names and settings.
 KEYS: dict[str, Policy] = {
@@ -51,7 +51,8 @@ def test_every_policy_has_a_key_that_is_written_down() -> None:
 
 
 def test_equal_policies_get_different_seeds_and_others_do_not_matter() -> None:
-    alone = seeds_of_policies(7, [dpb.UCB()])
-    first, other, second = seeds_of_policies(7, [dpb.UCB(), dpb.IMED(), dpb.UCB()])
-    assert first.spawn_key == alone[0].spawn_key
-    assert len({first.spawn_key, other.spawn_key, second.spawn_key}) == 3
+    policies = [dpb.UCB(), dpb.IMED(), dpb.UCB()]
+    assert copies_before(policies) == [0, 0, 1]
+    seeds = [seed_of_policy(7, policy, copy) for policy, copy in zip(policies, copies_before(policies), strict=True)]
+    assert seeds[0].spawn_key == seed_of_policy(7, dpb.UCB()).spawn_key
+    assert len({seed.spawn_key for seed in seeds}) == 3

@@ -2,6 +2,7 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,38 @@ def test_runs_do_not_depend_on_each_other() -> None:
     assert twice["dp-ucb-int"] != twice["dp-ucb-int #2"]
     all_runs = first["dp-ucb"]
     assert len({tuple(run) for run in all_runs}) == len(all_runs)
+
+
+def test_kept_runs_are_not_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after some of its runs, it goes on there; more runs begin with them; the same policy twice is two."""
+    twice = [INTERVAL, dpb.UCB(), INTERVAL]
+    whole = regrets(policies=twice)
+    few = regrets(policies=twice, runs=100)
+    monkeypatch.setattr("dpbandits.simulation.parts._SECONDS_BETWEEN_SAVES", -1.0)  # save after every chunk
+    played = 0
+
+    class Killed(BaseException):
+        pass
+
+    def counted(self: Job, seed: Any, regrets: Any, *others: Any) -> None:
+        nonlocal played
+        played += len(regrets)
+        if played == stop:
+            raise Killed
+        play(self, seed, regrets, *others)
+
+    play, stop = Job.play, 100
+    monkeypatch.setattr(Job, "play", counted)
+    with pytest.raises(Killed):
+        regrets(policies=twice, runs=100, folder=tmp_path, workers=1)
+    assert len(list(tmp_path.iterdir())) == 1
+    expected = {100: 3 * 100 - 64, 150: 3 * (150 - 64), 40: 0}
+    for runs, number in expected.items():
+        played, stop = 0, -1
+        found = regrets(policies=twice, runs=runs, folder=tmp_path)
+        assert played == number
+        assert found == {name: rows[:runs] for name, rows in whole.items()}
+    assert few == {name: rows[:100] for name, rows in whole.items()}
 
 
 def test_checkpoints_inside_blocks_are_exact() -> None:
@@ -320,7 +353,7 @@ def test_summary_and_tidy_table(result: dpb.SimulationResult) -> None:
     last = tidy[(tidy.policy == "ucb") & (tidy.t == 2000)].sort_values("run")
     assert last.regret.tolist() == final.tolist()
     assert (result.runs, result.horizon) == (50, 2000)
-    assert repr(result).startswith("<50 runs of ucb, dp-ucb-int, dp-ucb for 2000 steps in Bernoulli(")
+    assert repr(result).startswith("<50 runs of ucb, dp-ucb-int, dp-ucb for 2,000 steps in Bernoulli(")
     with pytest.raises(dpb.InvalidInput, match=r"Expected name='imed' to be one of ucb, dp-ucb-int, dp-ucb\."):
         result.final_regret("imed")
 

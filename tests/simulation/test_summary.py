@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpbandits as dpb
 from dpbandits.errors import InvalidInput
@@ -128,3 +129,22 @@ def test_arms_that_are_all_alike_have_no_regret() -> None:
     assert summary.mean[-1] == summary.quantile(0.95)[-1] == 0
     assert summary.at(0) == 0
     assert summary.checkpoints[summary.at(50)] <= 50
+
+
+@pytest.mark.parametrize("runs", [30, 100, 400, 2000])
+def test_the_interval_of_a_quantile_has_the_confidence_it_names(runs: int) -> None:
+    """By the binomial distribution, exactly: the ends are runs, and no closer ones would do."""
+    regrets = np.arange(1.0, runs + 1)[:, None]
+    summary = RegretSummary(np.array([10**6]), np.array([1.0]))
+    for chunk in np.array_split(regrets, math.ceil(runs / 64)):
+        summary.add(chunk)
+    for level in (0.5, 0.99):
+        low, high = summary.quantile_interval(level)
+        below = stats.binom(runs, level)
+        assert below.cdf(math.floor(low * 0.995) - 1) <= 0.025  # of many runs the ends are right to 1%
+        assert below.cdf(low * 1.01) >= 0.025
+        if high == math.inf:
+            assert below.cdf(runs - 1) < 0.975
+        else:
+            assert below.cdf(math.ceil(high * 1.005) - 1) >= 0.975
+            assert below.cdf(high * 0.99 - 2) <= 0.975

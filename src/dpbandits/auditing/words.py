@@ -149,7 +149,7 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
     """Return what was attacked and how, as names and values."""
     rows = [
         ("policy", f"{found.policy}"),
-        (f"claim, for {found.horizon:,} steps", budget(found.claim)),
+        (f"claim, for {counted(found.horizon, 'step')}", budget(found.claim)),
         ("guarantee, as the policy states it", budget(found.proved)),
     ]
     if isinstance(found, Audit):

@@ -42,11 +42,20 @@ def main() -> None:
         _be_quiet()
         raise SystemExit(_PIPE_CLOSED) from None
     except (DPBanditsError, OSError) as problem:
-        Console(stderr=True, soft_wrap=True).print(f"dpbandits: {problem}", style="red", markup=False, highlight=False)
+        text = _in_words(problem) if isinstance(problem, OSError) else str(problem)
+        Console(stderr=True, soft_wrap=True).print(f"dpbandits: {text}", style="red", markup=False, highlight=False)
         raise SystemExit(2) from None
     except Exception:  # noqa: BLE001  (whatever it is)
         traceback.print_exc()
         raise SystemExit(_CRASHED) from None
+
+
+def _in_words(problem: OSError) -> str:
+    """Return which file it was and why, without numbers of the operating system."""
+    reason = problem.strerror or str(problem) or type(problem).__name__
+    if problem.filename is None:
+        return f"Expected to be able to read and write: {reason}."
+    return f"Expected {os.fsdecode(problem.filename)!r} to be a file that can be read or written: {reason}."
 
 
 def _be_quiet() -> None:

@@ -23,7 +23,9 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "plan": Listed("plan", "Find out what privacy will cost, before an experiment begins."),
-    "simulate": Listed("simulate", "Play policies against Bernoulli arms many times and show their regret."),
+    "simulate": Listed(
+        "simulate", "Play policies many times against Bernoulli arms, or rewards of your own, and show their regret."
+    ),
     "compare": Listed("compare", "Rank policies over many bandits and privacy levels."),
     "policies": Listed("simulate", "List the policies: names, guarantees, settings, where they come from."),
     "audit": Listed("audit", "Try to break a privacy claim."),

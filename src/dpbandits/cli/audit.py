@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ from dpbandits.auditing.report import write_report
 from dpbandits.auditing.views import VIEWS
 from dpbandits.auditing.words import script, sentence, settings
 from dpbandits.cli.app import app
+from dpbandits.cli.options import AsJson
+from dpbandits.cli.output import print_json
 from dpbandits.cli.words import check_delta, check_ending, console, parse_policy, whole
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
@@ -75,6 +78,7 @@ def audit_command(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with figures to this file (.html).")] = None,
     out: Annotated[Path | None, typer.Option(help="Write what was found to this file (.json).")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Try to break a privacy claim.
 
@@ -82,7 +86,8 @@ def audit_command(
     often with one than with the other. If that is more than its claim allows, the claim is refuted. Then it adds up,
     from the policy's own code, what every reward loses. The exit status is 1 if the claim is refuted or exceeded; 0 if
     it is not, which is no proof; 3 if it cannot be told: a loss that the account does not know, or releases that cannot
-    be scored; 2 for wrong input and 70 for a crash. Examples:
+    be scored; 2 for wrong input and 70 for a crash. --json prints what --out writes: a list, one item for every attack
+    and for the account. Examples:
 
     dpbandits audit dp-ucb --variant published --epsilon 1
 
@@ -97,10 +102,14 @@ def audit_command(
     check_ending(report=report, allowed=(".html",))
     check_ending(out=out, allowed=(".json",))
     if policy == "broken":
-        console().print(_broken_table())
+        if as_json:
+            print_json([{"name": _BROKEN + name, "wrong": broken.wrong} for name, broken in BROKEN.items()])
+        else:
+            console().print(_broken_table())
         return
     needed = {"numba": not exact, "numba_cuda": gpu and not exact, "matplotlib": report is not None}
     require_extras(*(package for package, is_needed in needed.items() if is_needed))
+    say = _nothing if as_json else print
     chosen = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
     claim = None
     if chosen.claim() is None and chosen.guarantee() is None:
@@ -128,12 +137,12 @@ def audit_command(
                         gpu=gpu,
                     )
                 )
-                _show(parts[-1])
+                _show(parts[-1], say)
                 if len(views) > len(parts) == 1:
-                    print(f"(Both attacks together have a confidence of {confidence * 100:.10g}%.)")
+                    say(f"(Both attacks together have a confidence of {confidence * 100:.10g}%.)")
         if exact or report is not None or (view is None and not _is_refuted(parts)):
             parts.append(exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed))
-            _show(parts[-1])
+            _show(parts[-1], say)
     except KeyboardInterrupt:
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
@@ -141,13 +150,16 @@ def audit_command(
     if not exact:
         given |= {"--trials": whole("trials", trials), "--confidence": confidence}
     again = _command(policy, epsilon, {**given, "--seed": seed, "--report": report}, parts)
-    print(f"Again: {again}")
+    say(f"Again: {again}")
     if report is not None:
         write_report(report, parts, again)
-        print(f"Report: {report}")
+        say(f"Report: {report}")
+    document = [found.to_dict() for found in parts]
     if out is not None:
-        write_file(out, (json.dumps([found.to_dict() for found in parts], indent=2, allow_nan=False) + "\n").encode())
-        print(f"Data: {out}")
+        write_file(out, (json.dumps(document, indent=2, allow_nan=False) + "\n").encode())
+        say(f"Data: {out}")
+    if as_json:
+        print_json(document)
     if _is_refuted(parts):
         raise typer.Exit(1)
     if parts[-1].unknown is not None:  # the exact account, where it was kept: it sees more than attacks do
@@ -168,23 +180,28 @@ def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
     return BROKEN[name].make(epsilon, delta)
 
 
-def _show(found: Audit | ExactAudit) -> None:
+def _nothing(text: object) -> None:
+    """Leave out what is for a person."""
+
+
+def _show(found: Audit | ExactAudit, say: Callable[[Any], None]) -> None:
     table = Table(title=f"Audit of {label(found.policy)}", show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
     for row in settings(found):
         table.add_row(*row)
-    console().print(table)
+    if say is print:
+        console().print(table)
     if isinstance(found, Audit):
         for tested in found.tested:
-            print(
+            say(
                 f"Event: {tested.event}\n"
                 f"  rewards    {script(tested.rewards)}: {tested.found:,} of {tested.trials:,}\n"
                 f"  neighbours {script(tested.neighbours)}: {tested.other:,} of {tested.trials:,} "
                 f"(they differ at {tested.position})\n"
                 f"  ln of the ratio {tested.ratio(found.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
             )
-    print(sentence(found))
+    say(sentence(found))
 
 
 def _command(policy: str, epsilon: float, given: dict[str, Any], parts: list[Audit | ExactAudit]) -> str:

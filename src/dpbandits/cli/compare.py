@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app, needing
-from dpbandits.cli.words import check_folder, console, contenders, listed, number, whole
-from dpbandits.comparison import Leaderboard, Score, Standing, cases, compare
+from dpbandits.cli.files import environment_from
+from dpbandits.cli.options import AsJson, Keep, OwnEnvironment, Workers
+from dpbandits.cli.output import print_json, print_rows
+from dpbandits.cli.words import check_folder, contenders, listed, parse_levels, whole
+from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, compare
+from dpbandits.comparison.instances import at_levels
+from dpbandits.errors import InvalidInput
 
+_INSTANCES = "paper,five-arms"
+_EPSILON = "0.1,1"
 _POLICIES = "recommended,dp-imed,noise-aware-klucb,dp-klucb,adap-klucb,block-ucb,dp-se"
 _SHOWN_CASES = 8
 
@@ -22,17 +28,21 @@ _SHOWN_CASES = 8
 @needing("numba", "pandas", "matplotlib")
 def compare_command(
     instances: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Sets of bandits: paper, five-arms, close, many-arms, random:NUMBER or random:NUMBER:SEED. "
-            "Random ones bring their own epsilon."
+            f"Random ones bring their own epsilon. Default: {_INSTANCES}, without --environment.",
+            show_default=False,
         ),
-    ] = "paper,five-arms",
+    ] = None,
+    environment: OwnEnvironment = None,
     policies: Annotated[
         str,
         typer.Option(help="Names, with settings after colons; `recommended` is one, mine.py:Name a class of yours."),
     ] = _POLICIES,
-    epsilon: Annotated[str, typer.Option(help="Privacy levels, such as 0.1,1.")] = "0.1,1",
+    epsilon: Annotated[
+        str | None, typer.Option(help=f"Privacy levels. Default: {_EPSILON}.", show_default=False)
+    ] = None,
     delta: Annotated[
         float | None,
         typer.Option(
@@ -42,23 +52,27 @@ def compare_command(
     horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Runs of every policy on every case.")] = "1000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option(help="Cores to use. Default: all. The numbers do not depend on it.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for the table, the figure and what was computed.")] = Path(
-        "comparison"
-    ),
+    workers: Workers = None,
+    keep: Keep = None,
+    out: Annotated[
+        Path, typer.Option(help="The folder for tables and figure, and without --keep for what was played, in parts/.")
+    ] = Path("comparison"),
+    as_json: AsJson = False,
 ) -> None:
     """Rank policies over many bandits and privacy levels.
 
     It writes scores.csv (one row per policy and case), ranking.csv and comparison.png. Stopped at any time, the same
-    command goes on where it was. Policies that decide at every step (ucb, lazy-dp-ts, ...) take much longer than those
-    in phases. An example:
+    command goes on where it was, and one with more runs begins with those that are there. Policies that decide at every
+    step (ucb, lazy-dp-ts, ...) take much longer than those in phases. Examples:
 
     dpbandits compare --instances random:100 --policies recommended,dp-imed,adap-klucb --horizon 1e6
+
+    dpbandits compare --environment mine.py:stars --policies recommended,mine.py:Mine --epsilon 0.5
     """
     check_folder(out=out)
-    chosen = cases(listed(instances), [number("epsilon", level) for level in listed(epsilon)])
+    if keep is not None:
+        check_folder(keep=keep)
+    chosen = _cases(instances, environment, epsilon)
     try:
         board = compare(
             contenders(policies, delta),
@@ -67,17 +81,32 @@ def compare_command(
             runs=whole("runs", runs),
             seed=seed,
             workers=workers,
-            folder=out / "parts",
+            folder=out / "parts" if keep is None else keep,
         )
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
         raise SystemExit(130) from None
+    write_files(board, out)
+    if as_json:
+        print_json({"yardstick": board.yardstick, "scores": board.scores, "ranking": board.standings()})
+        return
     if len(chosen) <= _SHOWN_CASES:
         for case in chosen:
-            console().print(_case_table(case.name, [score for score in board.scores if score.case == case.name]))
-    console().print(_ranking_table(board))
-    write_files(board, out)
+            _show_case(case.name, [score for score in board.scores if score.case == case.name])
+    _show_ranking(board)
     print(f"Scores: {out / 'scores.csv'}\nFigure: {out / 'comparison.png'}")
+
+
+def _cases(instances: str | None, environment: str | None, epsilon: str | None) -> list[Case]:
+    """Return all cases. An epsilon that none of them would look at is refused."""
+    sets = listed(_INSTANCES if instances is None and environment is None else instances or "")
+    levels = parse_levels(_EPSILON if epsilon is None else epsilon)
+    found = cases(sets, levels) if sets or environment is None else []
+    if environment is not None:
+        found += at_levels(environment, environment_from(environment), levels)
+    elif epsilon is not None and all(text.split(":")[0] == "random" for text in sets):
+        raise InvalidInput(f"Expected epsilon={epsilon!r} only with bandits that bring none, unlike {instances}.")
+    return found
 
 
 def write_files(board: Leaderboard, out: Path) -> None:
@@ -94,40 +123,41 @@ def write_files(board: Leaderboard, out: Path) -> None:
     write_file(out / "comparison.png", picture.getvalue())
 
 
-def _case_table(name: str, scores: list[Score]) -> Table:
-    table = Table(title=f"{name}; lower bound for long runs, C ln T = {scores[0].lower_bound:,.1f}")
-    table.add_column("policy", overflow="fold")
-    for column in ("mean", "± s.e.", "median", "99%", "worst", "linear", "mean / bound"):
-        table.add_column(column, justify="right")
+def _show_case(name: str, scores: list[Score]) -> None:
+    is_bound = scores[0].is_bernoulli
+    what = "lower bound for long runs, C ln T" if is_bound else "C ln T of Bernoulli arms with the same means"
+    rows = []
     for score in sorted(scores, key=lambda score: score.mean):
         numbers = (score.mean, score.standard_error, score.median, score.percentile_99, score.worst)
         linear = f"{score.linear / score.counted:.2%}" if score.counted else "-"
-        ratio = f"{score.mean / score.lower_bound:.2f}" if score.lower_bound else "-"
-        table.add_row(score.policy, *(f"{value:,.1f}" for value in numbers), linear, ratio)
-    return table
+        ratio = f"{score.mean / score.yardstick:.2f}" if score.yardstick else "-"
+        rows.append([score.policy, *(f"{value:,.1f}" for value in numbers), linear, ratio])
+    columns = ["policy", "mean", "± s.e.", "median", "99%", "worst", "linear", "mean / C ln T"]
+    print_rows(f"{name}; {what} = {scores[0].yardstick:,.1f}", columns, rows)
 
 
-def _ranking_table(board: Leaderboard) -> Table:
-    table = Table(
-        title=f"Over all {len(board.by_case())} cases",
-        caption="proved: the guarantee, against the ε that was asked for. mean / bound: geometric mean over the cases, "
-        "and what one case in ten exceeds. 99% / median: of a run, median over the cases, and what one case in twenty "
-        "exceeds. linear: runs with regret above half of T times the smallest gap, where that is far above the bound. "
-        "beaten: cases on which another policy that keeps ε has a smaller mean with 99% confidence.",
-    )
-    table.add_column("policy", overflow="fold")
-    for column in ("proved", "mean / bound", "1 in 10", "99% / median", "1 in 20", "linear", "beaten"):
-        table.add_column(column, justify="right")
+def _show_ranking(board: Leaderboard) -> None:
+    rows = []
     for standing in board.standings():
         linear = "-" if standing.linear != standing.linear else f"{standing.linear:.2%}"  # NaN: it cannot be told
         ratios = (standing.ratio, standing.ratio_90, standing.spread, standing.spread_95)
         numbers = (f"{value:.2f}" for value in ratios)
-        table.add_row(standing.policy, _privacy(standing.privacy), *numbers, linear, f"{standing.beaten:.0%}")
-    return table
+        rows.append([standing.policy, _privacy(standing), *numbers, linear, f"{standing.beaten:.0%}"])
+    print_rows(
+        f"Over all {len(board.by_case())} cases" if len(board.by_case()) > 1 else "Over one case",
+        ["policy", "proved", "mean / C ln T", "1 in 10", "99% / median", "1 in 20", "linear", "beaten"],
+        rows,
+        "proved: the guarantee, against the ε that was asked for; stated: by the author of the policy, and not by us. "
+        f"C ln T: {board.yardstick}; geometric mean over the cases, and what one case in ten exceeds. 99% / median: of "
+        "a run, median over the cases, and what one case in twenty exceeds. linear: runs with regret above half of T "
+        "times the smallest gap, where that is far above C ln T. beaten: cases on which another policy that keeps ε "
+        "has a smaller mean with 99% confidence.",
+    )
 
 
-def _privacy(multiple: float) -> str:
+def _privacy(standing: Standing) -> str:
     """Return a guarantee as a multiple of the epsilon that was asked for."""
-    if multiple == float("inf"):
+    if standing.privacy == float("inf"):
         return "none"
-    return "ε" if multiple <= 1 + 1e-9 else f"{multiple:.3g} ε"
+    multiple = "ε" if standing.privacy <= 1 + 1e-9 else f"{standing.privacy:.3g} ε"
+    return multiple if standing.is_ours else f"{multiple} (stated)"

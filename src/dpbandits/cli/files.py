@@ -1,4 +1,4 @@
-"""Policies of users: a class from a Python file, named as FILE.py:NAME."""
+"""What users have in Python files of their own: policies and environments, named as FILE.py:NAME."""
 
 import hashlib
 import importlib.util
@@ -8,21 +8,45 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from dpbandits._words import one_line
+from dpbandits.environments import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
 
 
 def policy_class(text: str) -> type[Policy]:
     """Return the policy class that a text such as "mine.py:ExploreThenCommit" names. The file is run."""
-    file, _, name = text.rpartition(":")
-    if not file.endswith(".py") or not name:
-        raise InvalidInput(f"Expected policy={text!r} as FILE.py:NAME, such as mine.py:ExploreThenCommit.")
-    module = _loaded(Path(file))
+    file, name, module = _found(text, policy="mine.py:ExploreThenCommit")
     kind = getattr(module, name, None)
     if not (inspect.isclass(kind) and issubclass(kind, Policy)) or inspect.isabstract(kind):
         known = ", ".join(_policies_in(module)) or "none"
         raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {known}.")
     return kind
+
+
+def environment_from(text: str) -> Environment:
+    """Return the environment that a text such as "mine.py:stars" names, or that its class or function makes."""
+    file, name, module = _found(text, environment="mine.py:stars")
+    found = getattr(module, name, None)
+    if not isinstance(found, Environment) and callable(found):
+        try:
+            found = found()
+        except Exception as problem:  # noqa: BLE001  (it may do anything)
+            reason = f"{type(problem).__name__}: {one_line(problem)}"
+            raise InvalidInput(f"Expected {name}() in {file!r} to make an environment. It ends in {reason}") from None
+    if not isinstance(found, Environment):
+        what = "an Environment, or a class or function that makes one"
+        raise InvalidInput(f"Expected {name!r} in {file!r} to be {what}.")
+    return found
+
+
+def _found(text: str, **example: str) -> tuple[str, str, ModuleType]:
+    """Return file, name and module of a text."""
+    ((what, such_as),) = example.items()
+    file, _, name = text.rpartition(":")
+    if not file.endswith(".py") or not name:
+        raise InvalidInput(f"Expected {what}={text!r} as FILE.py:NAME, such as {such_as}.")
+    return file, name, _loaded(Path(file))
 
 
 def _loaded(path: Path) -> ModuleType:

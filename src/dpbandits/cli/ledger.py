@@ -1,6 +1,5 @@
 """`dpbandits ledger verify` and `dpbandits ledger show`."""
 
-import json
 import shlex
 import shutil
 import sys
@@ -13,10 +12,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dpbandits import _validate
 from dpbandits._validate import shown
+from dpbandits._words import counted
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
+from dpbandits.cli.options import AsJson
+from dpbandits.cli.output import print_json
 from dpbandits.cli.words import check_ending, console
 from dpbandits.errors import InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
@@ -47,7 +50,7 @@ def verify_command(
     delta: Annotated[float, typer.Option(help="The second part of the claim.")] = 0.0,
     head: Annotated[str | None, typer.Option(help="The head that was kept elsewhere, as HASH or NUMBER:HASH.")] = None,
     policy: OwnPolicy = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_json: AsJson = False,
     report: Annotated[Path | None, typer.Option(help="Write what was found as a page to this file (.html).")] = None,
 ) -> None:
     """Tell whether a ledger keeps its promise: its chain, its configuration, every release, what they cost together.
@@ -66,7 +69,7 @@ def verify_command(
     try:
         found = check_ledger(
             _text_of(file),
-            claim=None if claim is None else Budget(claim, delta),
+            claim=None if claim is None else Budget(_validate.real("(0, inf)", claim=claim), delta),
             head=head,
             policy=None if policy is None else policy_class(policy),
         )
@@ -74,7 +77,7 @@ def verify_command(
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
     if as_json:
-        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+        print_json(found.to_dict())
     else:
         _say(str(found))
     if report is not None:
@@ -88,11 +91,14 @@ def verify_command(
 
 
 @ledger_app.command("show")
-def show_command(file: File, policy: OwnPolicy = None) -> None:
+def show_command(file: File, policy: OwnPolicy = None, as_json: AsJson = False) -> None:
     """Show a ledger as tables: its configuration, its releases, and what they cost so far, arm by arm."""
     text = _text_of(file)
     ledger = Ledger.from_jsonl(text)
     first, rows = ledger[0].content, list(ledger)[1:]
+    if as_json:
+        _print_document(ledger, text, policy)
+        return
     screen = Console() if Console().is_terminal else console()
     if "policy" not in first:
         table = Table("row", "content", title="A ledger without the configuration of a Bandit")
@@ -105,6 +111,15 @@ def show_command(file: File, policy: OwnPolicy = None) -> None:
         found = check_ledger(text, policy=None if policy is None else policy_class(policy))
         screen.print(_costs_table(found)) if found.arms else _say(f"What it cost is not known. {found.sentence}")
     print(f"Head: {ledger.head[0]}:{ledger.head[1]}")
+
+
+def _print_document(ledger: Ledger, text: str, policy: str | None) -> None:
+    """Print all rows, and what every arm has cost where that can be told."""
+    costs = None
+    if "policy" in ledger[0].content:
+        costs = check_ledger(text, policy=None if policy is None else policy_class(policy)).arms
+    rows = [{"number": row.number, "content": row.content} for row in ledger]
+    print_json({"rows": rows, "costs": costs or None, "head": f"{ledger.head[0]}:{ledger.head[1]}"})
 
 
 def _text_of(file: Path) -> str:
@@ -144,7 +159,7 @@ def _configuration_table(first: dict[str, Any]) -> Table:
 
 
 def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]]) -> Table:
-    title = f"{len(rows):,} releases; noise and value in rewards" if rows else "No releases yet"
+    title = f"{counted(len(rows), 'release')}; noise and value in rewards" if rows else "No releases yet"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0))  # without lines it fits into 80 columns
     for column in ("row", "arm", "release", "rewards", "assigned", "noise", "epsilon", "value"):
         is_arm = column == "arm"

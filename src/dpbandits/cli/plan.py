@@ -1,16 +1,19 @@
 """`dpbandits plan`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from dpbandits import _validate
 from dpbandits.cli.app import app
-from dpbandits.cli.words import PLOTS, check_ending, console, contenders, listed, number, whole
-from dpbandits.comparison import Plan, plan
-from dpbandits.comparison.advice import shown, shown_arms, shown_share
+from dpbandits.cli.files import environment_from
+from dpbandits.cli.options import AsJson, OwnEnvironment
+from dpbandits.cli.output import print_json, print_rows
+from dpbandits.cli.words import PLOTS, check_ending, contenders, listed, number, parse_levels, parse_means, whole
+from dpbandits.comparison import Answer, Plan, plan
+from dpbandits.comparison.advice import shown, shown_share
+from dpbandits.environments import Environment
 from dpbandits.errors import InvalidInput
 
 _ARMS, _GAP, _RATE = 3, "0.05", 0.5
@@ -40,6 +43,7 @@ def plan_command(
     means: Annotated[
         str | None, typer.Option(help="Instead of arms, gap and rate: a success rate per arm, such as 0.12,0.1,0.07.")
     ] = None,
+    environment: OwnEnvironment = None,
     horizon: Annotated[str, typer.Option(help="How many people there are; 1e6 is a number too.")] = "1e5",
     epsilon: Annotated[
         str,
@@ -67,6 +71,7 @@ def plan_command(
     ] = "2000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw the answer to this file (.png, .svg, .pdf).")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find out what privacy will cost, before an experiment begins.
 
@@ -76,37 +81,49 @@ def plan_command(
     dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1
 
     dpbandits plan --means 0.12,0.10,0.10 --horizon 2e5 --plot plan.png
+
+    dpbandits plan --environment mine.py:stars --policies recommended,mine.py:Mine
     """
     check_ending(plot=plot, allowed=PLOTS)
-    questions = _questions(arms, gap, rate, means)
+    questions = _questions(arms, gap, rate, means, environment)
     if plot is not None and len(questions) > 1:
         raise InvalidInput(f"Expected gap={gap!r} to be one number: a plot shows one plan.")
+    answered = []
     for guessed in questions:
         answer = plan(
             contenders(policies, delta),
             guessed,
             horizon=whole("horizon", horizon),
-            epsilons=[number("epsilon", level) for level in listed(epsilon)],
+            epsilons=parse_levels(epsilon),
             runs=whole("runs", runs),
             tolerance=tolerance,
             seed=seed,
         )
-        console().print(_table(answer))
-        print(*answer.sentences(), sep="\n")
+        answered.append(_document(answer))
+        if not as_json:
+            _show(answer)
+            print(*answer.sentences(), sep="\n")
+    if as_json:
+        print_json({"plans": answered})
     if plot is not None:
         from dpbandits.comparison.figures import plan_figure
 
         plan_figure(answer).savefig(plot, dpi=150)
-        print(f"Figure: {plot}")
+        if not as_json:
+            print(f"Figure: {plot}")
 
 
-def _questions(arms: int | None, gap: str | None, rate: float | None, means: str | None) -> list[list[float]]:
-    """Return the means of every question that is asked."""
+def _questions(
+    arms: int | None, gap: str | None, rate: float | None, means: str | None, environment: str | None
+) -> list[list[float] | Environment]:
+    """Return the means, or the environment, of every question that is asked."""
+    replaced: dict[str, object] = {"arms": arms, "gap": gap, "rate": rate}
+    if environment is not None:
+        _refuse({**replaced, "means": means}, f"environment={environment!r}")
+        return [environment_from(environment)]
     if means is not None:
-        for name, value in (("arms", arms), ("gap", gap), ("rate", rate)):
-            if value is not None:
-                raise InvalidInput(f"Expected {name}={value} without means={means!r}, which replaces it.")
-        guessed = [_validate.real("[0, 1]", means=number("means", mean)) for mean in listed(means)]
+        _refuse(replaced, f"means={means!r}")
+        guessed = parse_means(means)
         if len(guessed) < 2:
             raise InvalidInput(f"Expected means={means!r} to be at least two success rates, such as 0.12,0.1.")
         return [guessed]
@@ -119,23 +136,52 @@ def _questions(arms: int | None, gap: str | None, rate: float | None, means: str
     return [[min(rate + size, 1.0), *[rate] * (arms - 1)] for size in gaps]
 
 
-def _table(answer: Plan) -> Table:
-    table = Table(
-        title=f"{answer.horizon:,} people, arms that succeed with {shown_arms(answer.means)}",
-        caption="worse arm: people who get an arm other than the best, on average, and in an unlucky run, one in a "
-        "hundred. regret: successes lost by that. ±: about 95%, if no rare run is missing. runs: those reported; as "
-        "many others chose the policy of each level. The arms are in another random order in every run. no privacy: "
-        "IMED, which decides anew for every person.",
-    )
-    table.add_column("policy", overflow="fold")
-    for column in ("ε", "worse arm", "unlucky", "regret", "runs"):
-        table.add_column(column, justify="right")
+def _refuse(given: dict[str, object], replacement: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"Expected {name}={value} without {replacement}, which replaces it.")
+
+
+def _show(answer: Plan) -> None:
+    rows = []
     for line in (answer.without, *answer.answers):
         worse = line.worse
-        table.add_row(
-            *(line.policy, "none" if line is answer.without else f"{line.epsilon:g}"),
-            shown_share(worse.mean, worse.margin),
-            f"{worse.unlucky:.1%}" if worse.runs >= 100 else "-",  # one run in a hundred is not seen in fewer
-            *(shown(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
+        unlucky = f"{100 * worse.unlucky_low:.1f}-{worse.unlucky_high:.1%}"
+        if worse.unlucky_high == 1.0:  # few runs know no upper end
+            unlucky = f"from {worse.unlucky_low:.1%}"
+        if worse.runs < 100:  # one run in a hundred is not seen in fewer
+            unlucky = "-"
+        rows.append(
+            [
+                *(line.policy, "none" if line is answer.without else f"{line.epsilon:g}"),
+                *(shown_share(worse.mean, worse.margin), unlucky),
+                *(shown(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
+            ]
         )
-    return table
+    print_rows(
+        answer.title,
+        ["policy", "ε", "worse arm", "unlucky", "regret", "runs"],
+        rows,
+        "worse arm: people who get an arm other than the best, on average, and in an unlucky run, one in a hundred, "
+        "from where to where with 95% confidence. The best arm has the largest mean. regret: rewards lost by that. ±: "
+        "about 95%, if no rare run is missing. runs: those reported; as many others chose the policy of each level. "
+        "The arms are in another random order in every run. no privacy: IMED, which decides anew for every person.",
+    )
+
+
+def _document(answer: Plan) -> dict[str, Any]:
+    """Return a plan for programs."""
+    advised = answer.recommendation
+    return {
+        **{"environment": repr(answer.environment), "means": answer.means, "horizon": answer.horizon},
+        **{"tolerance": answer.tolerance, "drawing_lots": answer.lots, "without": _line(answer.without)},
+        "answers": [{**_line(line), "cost": answer.cost(line)} for line in answer.answers],
+        "advised": None if advised is None else {"policy": advised.policy, "epsilon": advised.epsilon},
+        "sentences": answer.sentences(),
+    }
+
+
+def _line(answer: Answer) -> dict[str, Any]:
+    worse = {**answer.worse._asdict(), "margin": answer.worse.margin}
+    plain = {"policy": answer.policy, "epsilon": answer.epsilon, "worse": worse}
+    return {**plain, "regret": answer.regret, "regret_margin": answer.regret_margin}

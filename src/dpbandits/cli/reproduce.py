@@ -12,6 +12,8 @@ from rich.table import Table
 from dpbandits import reproduce
 from dpbandits._extras import require_extras
 from dpbandits.cli.app import app
+from dpbandits.cli.options import AsJson
+from dpbandits.cli.output import print_json
 from dpbandits.cli.words import check_folder, console, number
 from dpbandits.errors import InvalidInput
 from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
@@ -37,6 +39,7 @@ def reproduce_command(
     claim: Annotated[
         str | None, typer.Option(help="Test this claim alone, from scratch, and write nothing. See the report.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run the experiments of the 2016 paper again and test every claim it makes.
 
@@ -57,7 +60,7 @@ def reproduce_command(
     flags += "" if settings.runs == usual_runs else f" --runs {settings.runs}"
     flags += f" --seed {seed}" if seed else ""
     if claim is not None:
-        _repeat(claim, settings)
+        _repeat(claim, settings, as_json)
         return
     require_extras("numba", "pandas", "matplotlib")
     is_foreign = (out / "report.html").exists() and not (out / "parts").is_dir()
@@ -78,6 +81,9 @@ def reproduce_command(
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
         raise SystemExit(130) from None
+    if as_json:
+        print_json({"claims": _verdicts(findings), "report": out / "report.html"})
+        return
     console().print(_panels_table(study), _verdicts_table(findings))
     if pulls:
         print(f"The panels: {pulls:.2g} pulls in {seconds:.1f} s of CPU time, compiling included.")
@@ -90,19 +96,29 @@ def _say(stage: str) -> None:
         print(stage, file=sys.stderr)
 
 
-def _repeat(name: str, settings: reproduce.Settings) -> None:
+def _repeat(name: str, settings: reproduce.Settings, as_json: bool) -> None:
     known = {claim.name: claim for claim in CLAIMS}
     name = name.lower()
     if name not in known:
         raise InvalidInput(f"Expected claim={name!r} to be one of {', '.join(known)}.")
     with tempfile.TemporaryDirectory() as folder:
         findings = reproduce.check_claims(reproduce.Study(settings, Path(folder)), [known[name]])
-    _show_claim(known[name], findings[name])
+    if as_json:
+        print_json({"claims": _verdicts(findings)})
+    else:
+        _show_claim(known[name], findings[name])
+
+
+def _verdicts(findings: dict[str, Finding]) -> list[dict[str, object]]:
+    """Return every claim that was tested, and what came out, for programs."""
+    tested = [claim for claim in CLAIMS if claim.name in findings]
+    about = [{"name": claim.name, "where": claim.where, "says": claim.says, "test": claim.test} for claim in tested]
+    return [{**known, **findings[claim.name].to_dict()} for known, claim in zip(about, tested, strict=True)]
 
 
 def _panels_table(study: Study) -> Table:
     table = Table(title="Mean regret, as published / as certified")
-    table.add_column("algorithm")
+    table.add_column("algorithm", no_wrap=True)
     for panel in PANELS:
         table.add_column(panel.name, justify="right")
     for place, line in enumerate(PANELS[0].lines("published")):

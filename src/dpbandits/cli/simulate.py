@@ -1,27 +1,45 @@
 """`dpbandits simulate` and `dpbandits policies`."""
 
+import math
+import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
-from textwrap import shorten
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from dpbandits import _validate
+from dpbandits._words import counted, one_line
 from dpbandits.cli.app import app, needing
-from dpbandits.cli.words import PLOTS, check_delta, check_ending, console, listed, number, parse_policy, stated, whole
-from dpbandits.environments import Bernoulli
-from dpbandits.policies import POLICIES, Policy
+from dpbandits.cli.files import environment_from
+from dpbandits.cli.options import AsJson, Keep, Means, OwnEnvironment, Workers
+from dpbandits.cli.output import print_json, print_rows
+from dpbandits.cli.words import (
+    PLOTS,
+    check_delta,
+    check_ending,
+    check_folder,
+    listed,
+    parse_levels,
+    parse_means,
+    parse_policy,
+    stated,
+    whole,
+)
+from dpbandits.environments import Bernoulli, Environment
+from dpbandits.errors import InvalidInput
+from dpbandits.policies import POLICIES, Policy, is_ours
 from dpbandits.simulation import SimulationResult, simulate
+from dpbandits.simulation.names import unique_names
 
-OUTPUTS = (".parquet", ".csv", ".json")
+DATA = (".parquet", ".csv", ".json")
+_MEANS = "0.9,0.6"
 
 
 @app.command("simulate")
 @needing("numba", "pandas")
 def simulate_command(
-    arms: Annotated[str, typer.Option(help="Probability of success of every arm, such as 0.9,0.6.")] = "0.9,0.6",
+    means: Means = None,
+    environment: OwnEnvironment = None,
     policies: Annotated[
         str,
         typer.Option(
@@ -29,102 +47,112 @@ def simulate_command(
             "A class of yours is mine.py:Name."
         ),
     ] = "ucb,dp-ucb-int",
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of every private policy that sets none itself.")] = 1.0,
+    epsilon: Annotated[
+        str, typer.Option(help="Privacy levels, such as 0.1,1; every private policy that sets none plays at each.")
+    ] = "1",
     delta: Annotated[
         float | None, typer.Option(help="Its second part, for policies that use one. Default: 1/(10 horizon).")
     ] = None,
     horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Independent runs of every policy.")] = "100",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option(help="Cores to use. Default: all. The numbers do not depend on it.")
-    ] = None,
+    workers: Workers = None,
+    keep: Keep = None,
     plot: Annotated[Path | None, typer.Option(help="Draw regret over time to this file (.png, .svg, .pdf).")] = None,
     out: Annotated[
+        Path | None, typer.Option(help="Write the summary, a row per policy, to this file (.parquet, .csv, .json).")
+    ] = None,
+    all_runs: Annotated[
         Path | None, typer.Option(help="Write policy, run, t, regret to this file (.parquet, .csv, .json).")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Play policies against Bernoulli arms many times and show their regret.
+    """Play policies many times against Bernoulli arms, or rewards of your own, and show their regret.
 
-    Regret is the expected reward lost against always playing the best arm. An example:
+    Regret is the expected reward lost against always playing the best arm. Without --means and --environment the arms
+    are 0.9,0.6. Examples:
 
-    dpbandits simulate --arms 0.9,0.6 --policies ucb,dp-ucb,dp-ucb-int --epsilon 1 --horizon 1e5 --plot regret.png
+    dpbandits simulate --means 0.9,0.6 --policies ucb,dp-ucb,dp-ucb-int --epsilon 0.1,1 --horizon 1e5 --plot regret.png
+
+    dpbandits simulate --environment mine.py:stars --policies ucb,mine.py:Mine:plays=20 --runs 1e4 --keep played
     """
     check_ending(plot=plot, allowed=PLOTS)
-    check_ending(out=out, allowed=OUTPUTS)
+    check_ending(out=out, allowed=DATA)
+    check_ending(all_runs=all_runs, allowed=DATA)
+    if keep is not None:
+        check_folder(keep=keep)
     steps = whole("horizon", horizon)
-    environment = Bernoulli([_validate.real("[0, 1]", arms=number("arms", mean)) for mean in listed(arms)])
-    chosen_delta = delta if delta is not None else 1 / (10 * max(steps, 1))
-    chosen = [parse_policy(text, epsilon, chosen_delta) for text in listed(policies)]
+    arms = _environment(means, environment)
+    chosen = _made_at_levels(listed(policies), parse_levels(epsilon), delta if delta is not None else 1 / (10 * steps))
     check_delta(delta, *chosen)
-    result = simulate(
-        chosen,
-        environment,
-        horizon=steps,
-        runs=whole("runs", runs),
-        seed=seed,
-        workers=workers,
-    )
-    by_name = dict(zip(result.names, chosen, strict=True))
-    console().print(regret_table(result, by_name))
+    named = unique_names(chosen)
+    try:
+        result = simulate(named, arms, horizon=steps, runs=whole("runs", runs), seed=seed, workers=workers, folder=keep)
+    except KeyboardInterrupt:
+        print("Stopped." if keep is None else "Stopped. The same command goes on from here.", file=sys.stderr)
+        raise SystemExit(130) from None
+    rows = [_row(result, name, policy) for name, policy in named.items()]
+    if as_json:
+        about = {"environment": result.environment, "means": result.means, "seed": seed}
+        print_json({**about, "horizon": result.horizon, "runs": result.runs, "policies": rows})
+    else:
+        _show(result, named)
+    said = []
     if out is not None:
-        write_table(result, out)
-        print(f"Data: {out}")
+        _write_summary(rows, out)
+        said.append(f"Summary: {out}")
+    if all_runs is not None:
+        _write(result.to_pandas(), all_runs)
+        said.append(f"All runs: {all_runs}")
     if plot is not None:
         result.plot().figure.savefig(plot, dpi=150)  # type: ignore[union-attr]
-        print(f"Figure: {plot}")
+        said.append(f"Figure: {plot}")
+    if not as_json:
+        print(*said, sep="\n", end="\n" if said else "")
 
 
 @app.command("policies")
 def policies_command(
     epsilon: Annotated[float, typer.Option(help="The budget to state guarantees for.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Its second part, for policies that use one.")] = 1e-6,
+    as_json: AsJson = False,
 ) -> None:
     """List the policies: names, guarantees, settings, where they come from."""
-    table = Table(
-        title=f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one",
-        caption="recommended: noise-aware-imed. Sums run over the inferior arms; C is that of Lai & Robbins, "
-        "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
-    )
-    for column in ("name", "proved, for the whole action sequence", "published claim", "regret", "settings", "from"):
-        table.add_column(column, overflow="fold")
+    made: list[tuple[str, Policy]] = []
     for name, kind in POLICIES.items():
-        variants = [parse_policy(name, epsilon, delta)]
+        made.append((name, parse_policy(name, epsilon, delta)))
         if "variant" in {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-            variants.append(parse_policy(f"{name}:variant=published", epsilon, delta))
-        for policy in variants:
-            shown = name if policy is variants[0] else f"{name}\n:variant=published"
-            settings = _settings(kind) if policy is variants[0] else ""
-            proved, claimed = stated(policy.guarantee()), stated(policy.claim(), "")
-            table.add_row(shown, proved, claimed, policy.regret, settings, policy.source)
-    console().print(table)
+            published = f"{name}:variant=published"
+            made.append((published, parse_policy(published, epsilon, delta)))
+    if as_json:
+        print_json([_described(name, policy) for name, policy in made])
+        return
+    print_rows(
+        f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one",
+        ["name", "proved, for the whole action sequence", "published claim", "regret", "settings", "from"],
+        [
+            [
+                name.replace(":", "\n:"),
+                *(stated(policy.guarantee()), stated(policy.claim(), ""), policy.regret),
+                *("" if ":" in name else _settings(type(policy)), policy.source),
+            ]
+            for name, policy in made
+        ],
+        "recommended: dp-imed:index=noise-aware. Sums run over the inferior arms; C is that of Lai & Robbins, "
+        "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
+        is_text=True,
+    )
 
 
-def regret_table(result: SimulationResult, policies: dict[str, Policy]) -> Table:
-    """Return the summary as a table for the terminal."""
-    summary = result.summary()
-    arms = shorten(", ".join(f"{mean:g}" for mean in result.means), 60, placeholder=" ...")
-    table = Table(title=f"Regret after {result.horizon:,} steps, {result.runs:,} runs, arms {arms}")
-    table.add_column("policy", overflow="fold")
-    for column in ("mean", "± s.e.", "median", "99%", "worst"):
-        table.add_column(column, justify="right", overflow="fold")
-    table.add_column("proved privacy")
-    for name, values in summary.iterrows():
-        policy = policies[str(name)]
-        numbers = [f"{value:,.1f}" if value == value else "-" for value in values]  # NaN: one run has no error
-        table.add_row(str(name), *numbers, stated(policy.guarantee(), short=True))
-    return table
-
-
-def write_table(result: SimulationResult, path: Path) -> None:
-    """Write every run as a tidy table, in the format of the file's ending."""
-    frame = result.to_pandas()
-    if path.suffix.lower() == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif path.suffix.lower() == ".csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_json(path, orient="records")
+def _described(name: str, policy: Policy) -> dict[str, Any]:
+    proved, claimed = policy.guarantee(), policy.claim()
+    return {
+        "name": name,
+        "proved": None if proved is None else proved.to_dict(),
+        "claimed": None if claimed is None else claimed.to_dict(),
+        **{"regret": policy.regret, "source": policy.source},
+        "settings": {field.name: getattr(policy, field.name) for field in fields(policy)},  # type: ignore[arg-type]
+    }
 
 
 def _settings(kind: type[Policy]) -> str:
@@ -132,3 +160,66 @@ def _settings(kind: type[Policy]) -> str:
         field.name if field.default is MISSING else f"{field.name}={field.default}"
         for field in fields(kind)  # type: ignore[arg-type]
     )
+
+
+def _environment(means: str | None, environment: str | None) -> Environment:
+    if environment is None:
+        return Bernoulli(parse_means(_MEANS if means is None else means))
+    if means is not None:
+        raise InvalidInput(f"Expected means={means!r} without environment={environment!r}, which replaces it.")
+    return environment_from(environment)
+
+
+def _made_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
+    """Return every policy at every level; one that has its own, or none, once."""
+    chosen: list[Policy] = []
+    for text in texts:
+        made = [parse_policy(text, level, delta) for level in levels]
+        chosen += {repr(policy): policy for policy in made}.values()
+    return chosen
+
+
+def _row(result: SimulationResult, name: str, policy: Policy) -> dict[str, Any]:
+    """Return what is known of one policy, for programs."""
+    keys = ("mean", "standard_error", "median", "percentile_99", "worst")
+    guarantee = policy.guarantee()
+    return {
+        **{"policy": name, "settings": repr(policy)},
+        **dict(zip(keys, map(float, result.summary().loc[name]), strict=True)),
+        **{"runs": result.runs, "horizon": result.horizon},
+        "proved_epsilon": math.nan if guarantee is None else guarantee.epsilon,
+        "proved_delta": math.nan if guarantee is None else guarantee.delta,
+        "proved_by": "" if guarantee is None else "dpbandits" if is_ours(policy) else "its author",
+    }
+
+
+def _show(result: SimulationResult, policies: dict[str, Policy]) -> None:
+    rows = []
+    for name, values in result.summary().iterrows():
+        policy = policies[str(name)]
+        guarantee = policy.guarantee()
+        privacy = stated(guarantee, short=True)
+        if guarantee is not None and not is_ours(policy):
+            privacy += ", stated by its author"
+        rows.append([str(name), *(f"{value:,.1f}" if value == value else "-" for value in values), privacy])
+    is_bernoulli = result.environment.startswith("Bernoulli(")
+    arms = f"arms {', '.join(f'{mean:g}' for mean in result.means)}" if is_bernoulli else result.environment
+    title = f"Regret after {counted(result.horizon, 'step')}, {counted(result.runs, 'run')}, {one_line(arms, 60)}"
+    caption = "privacy: what is proved of the policy, unless its author states it."
+    print_rows(title, ["policy", "mean", "± s.e.", "median", "99%", "worst", "privacy"], rows, caption)
+
+
+def _write_summary(rows: list[dict[str, Any]], path: Path) -> None:
+    import pandas as pd
+
+    _write(pd.DataFrame(rows), path)
+
+
+def _write(frame: Any, path: Path) -> None:
+    """Write a table in the format of the file's ending."""
+    if path.suffix.lower() == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif path.suffix.lower() == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_json(path, orient="records", double_precision=15)

@@ -13,10 +13,13 @@ from rich.console import Console
 
 from dpbandits import _validate
 from dpbandits._extras import require_extras
+from dpbandits._words import one_line
 from dpbandits.cli.files import policy_class
 from dpbandits.comparison import Contender
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import DPBanditsError, InvalidInput
 from dpbandits.policies import POLICIES, NoiseAwareIMED, Policy, recommended
+from dpbandits.policies.base import EPSILONS
+from dpbandits.privacy import Guarantee
 
 PLOTS = (".png", ".svg", ".pdf")
 _USUAL_DELTA = 1e-6
@@ -32,7 +35,8 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         setting = text.removeprefix("recommended:")
         same = "noise-aware-imed is the same policy and takes them"
         raise InvalidInput(f"Expected recommended without settings, not {setting!r}; {same}.")
-    if of_user := _USERS_OWN.fullmatch(text):
+    of_user = _USERS_OWN.fullmatch(text)
+    if of_user:
         name, settings = of_user[1], [part for part in of_user[2].split(":") if part]
         kind = policy_class(name)
     else:
@@ -52,12 +56,30 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
                 raise InvalidInput(f"Expected {name} without settings, not {setting!r}: it has none.")
             allowed = ", ".join(known)
             raise InvalidInput(f"Expected setting {setting!r} of {name} as key=value, with a key among {allowed}.")
-        chosen[key] = _value(value)
+        chosen[key] = _of_type(known[key].type, key, _value(value)) if of_user else _value(value)
     defaults = {"epsilon": epsilon, "delta": delta}
+    settled = {key: value for key, value in defaults.items() if key in known} | chosen
+    if not of_user:
+        return kind(**settled)
     try:
-        return kind(**{key: value for key, value in defaults.items() if key in known} | chosen)
-    except TypeError as problem:  # a field of a user's own that has no default
-        raise InvalidInput(f"Expected settings that {name} can be made with: {problem}.") from None
+        return kind(**settled)
+    except DPBanditsError:
+        raise
+    except Exception as problem:  # noqa: BLE001  (a field without a default, or whatever its own checks say)
+        reason = one_line(problem).rstrip(".") or type(problem).__name__
+        raise InvalidInput(f"Expected settings that {name} can be made with: {reason}.") from None
+
+
+def _of_type(declared: Any, key: str, value: Any) -> Any:
+    """Return a setting as its class declares it, if it declares something plain: 1e1 is a whole number."""
+    kind = declared if isinstance(declared, str) else getattr(declared, "__name__", "")
+    if kind == "int":
+        return _validate.integer("(-inf, inf)", **{key: value})
+    if kind == "float":
+        _validate.real("(-inf, inf)", **{key: value})
+    if kind == "bool":
+        _validate.flag(**{key: value})
+    return str(value) if kind == "str" else value
 
 
 def check_delta(delta: float | None, *chosen: Policy) -> None:
@@ -67,14 +89,21 @@ def check_delta(delta: float | None, *chosen: Policy) -> None:
         raise InvalidInput(f"Expected delta={delta} only with a policy that uses one, unlike {names}.")
 
 
-def contenders(text: str, delta: float | None) -> dict[str, Contender]:
-    """Return policies, each as a function of epsilon, by the words that describe them; None is the usual delta."""
+def contenders(text: str, delta: float | None) -> dict[str, Policy | Contender]:
+    """Return policies by the words that describe them: functions of epsilon, or plain if they bring their own or none.
+
+    None is the usual delta.
+    """
     texts = list(dict.fromkeys(listed(text)))
     if not texts:
         raise InvalidInput(f"Expected policies={text!r} to name at least one of {', '.join(POLICIES)}.")
     chosen = _USUAL_DELTA if delta is None else delta
-    check_delta(delta, *(parse_policy(name, 1.0, chosen) for name in texts))  # before anything is played
-    return {_plain(name): partial(_made, name, chosen) for name in texts}
+    made = {name: parse_policy(name, 1.0, chosen) for name in texts}  # before anything is played
+    check_delta(delta, *made.values())
+    return {
+        _plain(name): policy if repr(_made(name, chosen, 2.0)) == repr(policy) else partial(_made, name, chosen)
+        for name, policy in made.items()
+    }
 
 
 def _plain(text: str) -> str:
@@ -86,11 +115,11 @@ def _made(text: str, delta: float, epsilon: float) -> Policy:
 
 
 def console() -> Console:
-    """Return a console that is wide where nobody looks at it."""
-    return Console(width=None if Console().is_terminal else 160)
+    """Return a console that is as wide as the terminal or COLUMNS say, and wide where nobody looks at it."""
+    return Console(width=None if Console().is_terminal or os.environ.get("COLUMNS", "").isdecimal() else 160)
 
 
-def stated(guarantee: Any, nothing: str = "none", *, short: bool = False) -> str:
+def stated(guarantee: Guarantee | None, nothing: str = "none", *, short: bool = False) -> str:
     """Return a guarantee in few words."""
     if guarantee is None:
         return nothing
@@ -117,6 +146,19 @@ def number(name: str, text: str) -> float:
         except ValueError:
             continue
     raise InvalidInput(f"Expected {name}={text!r} to be a number.")
+
+
+def parse_means(text: str) -> list[float]:
+    """Return a success rate for every arm."""
+    return [_validate.real("[0, 1]", means=number("means", mean)) for mean in listed(text)]
+
+
+def parse_levels(text: str) -> list[float]:
+    """Return privacy levels, each once."""
+    levels = list(dict.fromkeys(number("epsilon", level) for level in listed(text)))
+    if not levels:
+        raise InvalidInput(f"Expected epsilon={text!r} to be a number, or several with commas.")
+    return [_validate.real(EPSILONS, epsilon=level) for level in levels]
 
 
 def whole(name: str, text: str) -> int:

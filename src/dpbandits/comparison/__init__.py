@@ -1,8 +1,9 @@
 """Comparing policies: a leaderboard over many bandits, and a plan before an experiment begins."""
 
 from dpbandits.comparison.advice import Answer, Cost, Plan, Shares
+from dpbandits.comparison.contenders import Contender, Contenders
 from dpbandits.comparison.instances import SETS, Case, cases, random_cases
-from dpbandits.comparison.leaderboard import Contender, Leaderboard, Score, Standing, compare
+from dpbandits.comparison.leaderboard import Leaderboard, Score, Standing, compare
 from dpbandits.comparison.planning import plan
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Answer",
     "Case",
     "Contender",
+    "Contenders",
     "Cost",
     "Leaderboard",
     "Plan",

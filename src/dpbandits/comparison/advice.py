@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpbandits._extras import require_extras
 from dpbandits.comparison.welch import margin
+from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Shares(NamedTuple):
     mean: float
     error: float  # of the mean, one standard error
     unlucky: float  # in an unlucky run, one in a hundred
+    unlucky_low: float  # an interval of 95% around that, by order statistics
+    unlucky_high: float
 
     @property
     def margin(self) -> float:
@@ -69,12 +72,23 @@ class Cost(NamedTuple):
 class Plan:
     """The answers, and what they say."""
 
-    means: tuple[float, ...]
+    environment: Environment
     horizon: int
     times: NDArray[np.int64]
     without: Answer
     answers: tuple[Answer, ...]
     tolerance: float = TOLERANCE
+
+    @property
+    def means(self) -> tuple[float, ...]:
+        """The expected reward of every arm."""
+        return tuple(self.environment.means.tolist())
+
+    @property
+    def title(self) -> str:
+        """How many people there are, and which arms."""
+        arms = "that succeed with" if isinstance(self.environment, Bernoulli) else "with mean rewards of"
+        return f"{self.horizon:,} people, arms {arms} {shown_arms(self.means)}"
 
     @property
     def lots(self) -> float:
@@ -211,7 +225,9 @@ class Plan:
         for answer in (self.without, *self.answers):
             plain = {key: value for key, value in answer._asdict().items() if key not in ("worse", "tried", "curve")}
             reported = {"runs": answer.worse.runs, "worse": answer.worse.mean, "worse_error": answer.worse.error}
-            rows.append({**plain, **reported, "worse_99": answer.worse.unlucky, "worse_tried": answer.tried.mean})
+            worst = {"": answer.worse.unlucky, "_low": answer.worse.unlucky_low, "_high": answer.worse.unlucky_high}
+            unlucky = {f"worse_99{end}": value for end, value in worst.items()}
+            rows.append({**plain, **reported, **unlucky, "worse_tried": answer.tried.mean})
         return pd.DataFrame(rows)
 
 
@@ -249,7 +265,7 @@ def shown_share(share: float, margin: float = 0.0) -> str:
 
 
 def shown_arms(means: tuple[float, ...]) -> str:
-    """Return success rates for a title, the best first, all of them if they are few."""
+    """Return means for a title, the best first, all of them if they are few."""
     ordered = sorted(means, reverse=True)
     if len(ordered) <= 8:
         return ", ".join(f"{mean:.10g}" for mean in ordered)

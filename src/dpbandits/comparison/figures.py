@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits._extras import require_extras
-from dpbandits.comparison.advice import Plan, shown_arms
+from dpbandits._words import counted
+from dpbandits.comparison.advice import Plan
 from dpbandits.comparison.leaderboard import Leaderboard
 from dpbandits.plots import COLOURS, DASHES
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def leaderboard_figure(board: Leaderboard) -> "Figure":
-    """Draw, for every policy, mean regret against the lower bound and bad luck against the median: a dot per case."""
+    """Draw, for every policy, mean regret against C ln T and bad luck against the median: a dot per case."""
     require_extras("matplotlib")
     from matplotlib.figure import Figure
 
@@ -25,14 +26,14 @@ def leaderboard_figure(board: Leaderboard) -> "Figure":
     left, right = figure.subplots(1, 2, sharey=True)
     for row, name in enumerate(names):
         scores = board.of(name)
-        ratios = [score.mean / score.lower_bound for score in scores if score.lower_bound > 0]
+        ratios = [score.mean / score.yardstick for score in scores if score.yardstick > 0]
         spreads = [score.percentile_99 / score.median for score in scores if score.median > 0]
         for axes, values in ((left, ratios), (right, spreads)):
             _strip(axes, row, values)
     cases, horizons = len(board.by_case()), sorted({score.horizon for score in board.scores})
     left.set_yticks(range(len(names)), names)
     left.invert_yaxis()
-    left.set_xlabel("mean regret / (C ln T), the asymptotic lower bound")
+    left.set_xlabel(f"mean regret / (C ln T), {board.yardstick}")
     right.set_xlabel("99th percentile / median of a run")
     left.axvline(1.0, color="0.4", linewidth=0.8)
     right.axvline(1.0, color="0.4", linewidth=0.8)
@@ -41,10 +42,11 @@ def leaderboard_figure(board: Leaderboard) -> "Figure":
         _plain_ticks(axes.xaxis)
         axes.grid(True, axis="x", alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    runs = f"{min(score.runs for score in board.scores):,}"
+    least = f"{min(score.runs for score in board.scores):,}"
     steps = " and ".join(f"{horizon:,}" for horizon in horizons)
+    played = f"{counted(cases, 'case')}, {least} runs or more of {steps} steps."
     figure.suptitle(
-        f"{cases} cases, {runs} runs or more of {steps} steps. A dot per case; bars: median, and where 90% are below",
+        f"{played} A dot per case; bars: median, and where 90% are below",
         fontsize="medium",
         x=0.01,
         ha="left",
@@ -116,6 +118,5 @@ def plan_figure(plan: Plan) -> "Figure":
         axes.grid(True, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(0.0, -0.13), ncols=2)
-    title = f"{plan.horizon:,} people, arms that succeed with {shown_arms(plan.means)}"
-    figure.suptitle(title, fontsize="medium", x=0.01, ha="left")
+    figure.suptitle(plan.title, fontsize="medium", x=0.01, ha="left")
     return figure

@@ -10,27 +10,26 @@ A case is an instance together with a privacy level. Random ones bring their own
 down does not matter: `compare` plays them in another random order in every run.
 """
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dpbandits import _validate
-from dpbandits.environments import Bernoulli
+from dpbandits._validate import shown
+from dpbandits._words import one_line
+from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 
 
 class Case(NamedTuple):
-    """Bernoulli arms, and the epsilon that a private policy gets."""
+    """An environment, and the epsilon that a private policy gets in it; infinite if none is asked for."""
 
     name: str
-    means: tuple[float, ...]
+    environment: Environment
     epsilon: float
-
-    @property
-    def environment(self) -> Bernoulli:
-        """What is played against."""
-        return Bernoulli(self.means)
 
 
 INSTANCES: dict[str, dict[str, tuple[float, ...]]] = {
@@ -55,6 +54,7 @@ INSTANCES: dict[str, dict[str, tuple[float, ...]]] = {
     },
 }
 SETS = (*INSTANCES, "random")
+_LONGEST_NAME = 60
 
 
 def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
@@ -65,7 +65,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     >>> [case.name for case in cases(["paper"], [0.1, 1.0])]
     ['2 arms, ε = 0.1', '2 arms, ε = 1', '10 arms, ε = 0.1', '10 arms, ε = 1']
     """
-    levels = [_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons]
+    levels = _levels(epsilons)
     found: list[Case] = []
     for text in sets:
         name, *numbers = text.split(":")
@@ -73,17 +73,54 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             number, seed = [*map(int, numbers), *(20, 0)[len(numbers) :]]
             found += random_cases(number, seed)
         elif name in INSTANCES and not numbers:
-            found += [
-                Case(f"{instance}, ε = {epsilon:.12g}", means, epsilon)
-                for instance, means in INSTANCES[name].items()
-                for epsilon in levels
-            ]
+            for instance, means in INSTANCES[name].items():
+                found += at_levels(instance, Bernoulli(means), levels)
         else:
             known = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
             raise InvalidInput(f"Expected instances={text!r} to be one of {known}.")
     if not found:
         raise InvalidInput(f"Expected at least one instance, of {', '.join(SETS)}.")
-    return list(dict.fromkeys(found))  # none twice, however often it was named
+    return list({(case.name, case.epsilon): case for case in found}.values())  # none twice, however often it was named
+
+
+def played_cases(
+    asked: Case | Environment | Iterable[Case | Environment], epsilons: Sequence[float] | None
+) -> list[Case]:
+    """Return the cases that are asked for, all with different names: environments come at every epsilon."""
+    listed = [asked] if isinstance(asked, Case | Environment) else list(asked)
+    levels = [math.inf] if epsilons is None else _levels(epsilons)
+    if epsilons is not None and not any(isinstance(each, Environment) for each in listed):
+        raise InvalidInput(f"Expected epsilons={list(epsilons)} only with environments: a Case brings its own.")
+    found: list[Case] = []
+    texts: list[str] = []
+    for each in listed:
+        if isinstance(each, Environment):
+            texts.append(one_line(repr(each), _LONGEST_NAME))
+            copy = texts.count(texts[-1])
+            name = texts[-1] + (f" #{copy}" if copy > 1 else "")
+            found += at_levels(name, each, levels)
+        elif isinstance(each, Case) and isinstance(each.environment, Environment):
+            found.append(each)
+        else:
+            raise InvalidInput(f"Expected {shown(each)} to be a Case or an Environment, such as Bernoulli([0.9, 0.6]).")
+    if not found:
+        raise InvalidInput("Expected at least one case, or an environment and one epsilon.")
+    names = Counter(case.name for case in found)
+    if doubled := [name for name, times in names.items() if times > 1]:
+        raise InvalidInput(f"Expected cases with different names: {shown(doubled[0])} is there more than once.")
+    return found
+
+
+def _levels(epsilons: Iterable[float]) -> list[float]:
+    return list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
+
+
+def at_levels(name: str, environment: Environment, epsilons: Iterable[float]) -> list[Case]:
+    """Return an environment at every epsilon, as cases; infinity asks for none."""
+    return [
+        Case(name if math.isinf(epsilon) else f"{name}, ε = {epsilon:.12g}", environment, epsilon)
+        for epsilon in epsilons
+    ]
 
 
 def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> list[Case]:
@@ -98,5 +135,5 @@ def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> 
         size = int(generator.choice(np.array(arms)))
         epsilon = float(np.exp(generator.uniform(np.log(0.05), np.log(2.0))))
         means = generator.uniform(0.0, generator.choice([0.3, 1.0]), size)
-        drawn.append(Case(f"random {seed}.{i + 1}: {size} arms, ε = {epsilon:.3g}", tuple(means.tolist()), epsilon))
+        drawn.append(Case(f"random {seed}.{i + 1}: {size} arms, ε = {epsilon:.3g}", Bernoulli(means), epsilon))
     return drawn

@@ -1,9 +1,7 @@
 """Leaderboard: policies on many cases, ranked fairly: by their means, and by what happens in bad luck."""
 
 import math
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -15,10 +13,12 @@ from numpy.typing import NDArray
 from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
-from dpbandits.comparison.instances import Case
+from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_epsilon
+from dpbandits.comparison.instances import Case, played_cases
 from dpbandits.comparison.welch import margin
+from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
-from dpbandits.policies import Policy
+from dpbandits.policies import Policy, is_ours
 from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.parts import Parts
 from dpbandits.theory.lower_bounds import asymptotic_constant
@@ -26,10 +26,9 @@ from dpbandits.theory.lower_bounds import asymptotic_constant
 if TYPE_CHECKING:
     import pandas as pd
 
-Contender = Callable[[float], Policy]  # a policy for an epsilon
-
 _POINTS = 10  # in time: only the end counts here
 _CONFIDENCE = 0.99
+_FEWEST_ALIKE = 20  # runs that all agree say nothing of their own error; so many miss a fifth with a chance of 1%
 
 
 class Score(NamedTuple):
@@ -38,7 +37,7 @@ class Score(NamedTuple):
     policy: str
     case: str
     arms: int
-    epsilon: float
+    epsilon: float  # that was asked for, infinite if none was
     horizon: int
     runs: int
     mean: float
@@ -46,24 +45,27 @@ class Score(NamedTuple):
     median: float
     percentile_99: float
     worst: float
-    lower_bound: float  # C ln T, asymptotic: a mean can be below it
+    yardstick: float  # C ln T of Bernoulli arms with these means: their asymptotic lower bound; a mean can be below it
+    is_bernoulli: bool  # whether the arms are Bernoulli arms
     proved: float  # the epsilon that is proved of the policy, infinite if none is
+    is_ours: bool  # whether the policy is one of the library; else `proved` is what its author states
     linear: int  # runs with regret above T (smallest gap) / 2, as if they never found the best arm
     counted: int  # runs among which these were counted: all, where T (smallest gap) > 10 C ln T, or none
 
     @property
     def is_private(self) -> bool:
         """Whether the policy keeps the epsilon of the case."""
-        return self.proved <= self.epsilon * (1 + 1e-9)
+        return keeps(self.proved, self.epsilon)
 
 
 class Standing(NamedTuple):
     """What one policy did over all cases."""
 
     policy: str
-    privacy: float  # the largest proved epsilon, as a multiple of what was asked for; infinite if none is proved
+    privacy: float  # the largest proved epsilon, as a multiple of what was asked for, which is infinite if nothing was
+    is_ours: bool  # whether the policy is one of the library; else that is what its author states
     cases: int
-    ratio: float  # mean regret / lower bound, the geometric mean over the cases
+    ratio: float  # mean regret / yardstick, the geometric mean over the cases
     ratio_90: float  # the same, exceeded on one case in ten
     spread: float  # 99th percentile / median of a run, median over the cases
     spread_95: float  # the same, exceeded on one case in twenty
@@ -86,6 +88,13 @@ class Leaderboard:
         """The names, in the order in which they were given."""
         return list(dict.fromkeys(score.policy for score in self.scores))
 
+    @property
+    def yardstick(self) -> str:
+        """What C ln T is: a lower bound for Bernoulli arms alone."""
+        if all(score.is_bernoulli for score in self.scores):
+            return "the asymptotic lower bound"
+        return "that of Bernoulli arms with the same means"
+
     def of(self, policy: str) -> list[Score]:
         """Return the scores of one policy."""
         if policy not in self.policies:
@@ -93,14 +102,14 @@ class Leaderboard:
         return [score for score in self.scores if score.policy == policy]
 
     def standings(self) -> list[Standing]:
-        """Return the policies over all cases: first those that keep epsilon, the smallest ratio to the bound first."""
+        """Return the policies over all cases: first those that keep epsilon, the smallest ratio first."""
         beaten = {policy: 0 for policy in self.policies}
         for rivals in self.by_case().values():
             for score in rivals:
                 fair = [rival for rival in rivals if rival.is_private and rival is not score]
                 beaten[score.policy] += any(is_worse(score, rival, len(fair)) for rival in fair)
         standings = [_standing(policy, self.of(policy), beaten[policy]) for policy in self.policies]
-        return sorted(standings, key=lambda standing: (standing.privacy > 1 + 1e-9, standing.ratio))
+        return sorted(standings, key=lambda standing: (not keeps(standing.privacy, 1.0), standing.ratio))
 
     def by_case(self) -> dict[tuple[str, int], list[Score]]:
         """Return the scores that can be compared: of the same case and horizon."""
@@ -121,52 +130,64 @@ def is_worse(score: Score, rival: Score, rivals: int = 1) -> bool:
     """Tell whether the mean is larger than the rival's with 99% confidence, for all of so many rivals together.
 
     Welch's t-test, one-sided, with Bonferroni's correction. A policy that loses for ever in one run of a thousand looks
-    better than it is in any hundred runs that happen to miss it: no test on means can see that.
+    better than it is in any hundred runs that happen to miss it: no test on means can see that. Fewer than 20 runs that
+    all agree are no evidence.
     """
+    if any(each.standard_error == 0 and each.runs < _FEWEST_ALIKE for each in (score, rival)):
+        return False
     errors, runs = (score.standard_error, rival.standard_error), (score.runs, rival.runs)
     return score.mean - rival.mean > margin(errors, runs, 1 - (1 - _CONFIDENCE) / rivals)
 
 
 def compare(
-    contenders: Mapping[str, Contender],
-    cases: Sequence[Case],
+    policies: Contenders,
+    cases: Case | Environment | Iterable[Case | Environment],
     *,
     horizon: int,
     runs: int,
-    seed: int,
+    seed: int = 0,
+    epsilons: Sequence[float] | None = None,
     workers: int | None = None,
     folder: str | PathLike[str] | None = None,
-    show_progress: bool | None = None,
+    progress: bool | None = None,
 ) -> Leaderboard:
     """Play every policy on every case and return how they did.
 
     The policy gets the arms in another random order in every run, so that none is lucky with the place of the best.
+    Regret is measured in C ln T, the asymptotic lower bound of Bernoulli arms with the same means. For other arms that
+    is a yardstick and no bound.
 
     Args:
-        contenders: policies by name, each as a function of epsilon; one that is not private ignores it.
-        cases: bandits with a privacy level each.
+        policies: what `simulate` takes; in a mapping also functions of epsilon, which make the policy of every case. A
+            plain policy is played on every case as it is, and what is proved of it is compared with the case's epsilon.
+        cases: environments, each at every one of `epsilons`, or `Case`s, which bring a name and an epsilon.
         horizon, runs, seed, workers: as in `simulate`.
-        folder: where results are kept; called again with the same arguments it goes on from there.
-        show_progress: whether to show a progress bar. None: on a terminal, after a second.
+        epsilons: privacy levels, for functions of epsilon and for C. Default: none is asked for, and C is that without
+            privacy.
+        folder: where results are kept. Stopped at any time, the same call goes on where it was; one with more runs
+            begins with those that are there.
+        progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
-    >>> from dpbandits import UCB
+    >>> from dpbandits import UCB, recommended
     >>> from dpbandits.comparison import cases
-    >>> board = compare({"ucb": lambda epsilon: UCB()}, cases(["paper"], [1.0]), horizon=1000, runs=10, seed=0)
-    >>> [(score.case, score.lower_bound) for score in board.scores]
+    >>> board = compare(UCB(), cases(["paper"], [1.0]), horizon=1000, runs=10)
+    >>> [(score.case, score.yardstick) for score in board.scores]
     [('2 arms, ε = 1', 8.58), ('10 arms, ε = 1', 86.6)]
+    >>> from dpbandits.environments import Uniform
+    >>> private = {"it": lambda epsilon: recommended(epsilon=epsilon)}
+    >>> board = compare(private, Uniform([0.2, 0.0], [1.0, 0.8]), epsilons=[0.5, 2.0], horizon=1000, runs=100)
+    >>> [(score.case[-7:], score.mean) for score in board.scores]
+    [('ε = 0.5', 15.8), (', ε = 2', 11.6)]
     """
-    if not contenders or not cases:
-        raise InvalidInput("Expected at least one policy and one case to compare.")
+    named, chosen = by_name(policies), played_cases(cases, epsilons)
     runs = _validate.integer("[2, 1000000000]", runs=runs)
     scores = []
-    with ExitStack() as stack:
-        place = stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
-        bar = stack.enter_context(Progress(len(contenders) * len(cases) * runs, "runs", show_progress))
-        parts = Parts(Path(place))
+    with Progress(len(named) * len(chosen) * runs, "runs", progress) as bar:
+        parts = Parts(None if folder is None else Path(folder))
         parts.on_runs = bar.advance
-        for name, contender in contenders.items():
+        for name, contender in named.items():
             bar.describe(name)
-            for case in cases:
+            for case in chosen:
                 policy = made(name, contender, case.epsilon)
                 summary = parts.summary(
                     policy,
@@ -178,34 +199,20 @@ def compare(
                     workers=workers,
                     points=_POINTS,
                 )
-                scores.append(_score(name, case, proved_epsilon(policy, horizon), summary))
+                scores.append(_score(name, case, policy, summary))
     return Leaderboard(tuple(scores))
 
 
-def made(name: str, contender: Contender, epsilon: float) -> Policy:
-    """Return the policy of a contender; anything else is refused."""
-    policy = contender(epsilon) if callable(contender) else contender
-    if not callable(contender) or not isinstance(policy, Policy):
-        raise InvalidInput(f"Expected {name!r} to be a function of epsilon that returns a policy, not {contender!r}.")
-    return policy
-
-
-def proved_epsilon(policy: Policy, horizon: int) -> float:
-    """Return the epsilon that is proved of a policy, infinity if none is."""
-    guarantee = policy.guarantee(horizon)
-    return guarantee.epsilon if guarantee is not None and guarantee.certified else math.inf
-
-
-def _score(name: str, case: Case, proved: float, summary: RegretSummary) -> Score:
-    horizon = summary.horizon
-    gaps = max(case.means) - np.array(case.means)
-    lower_bound = asymptotic_constant(case.means, case.epsilon) * math.log(horizon)
+def _score(name: str, case: Case, policy: Policy, summary: RegretSummary) -> Score:
+    horizon, environment = summary.horizon, case.environment
+    gaps = environment.gaps
+    yardstick = asymptotic_constant(environment.means, case.epsilon) * math.log(horizon)
     smallest = float(gaps[gaps > 0].min(initial=math.inf))
-    is_counted = horizon * smallest > 10 * lower_bound and smallest < math.inf
+    is_counted = horizon * smallest > 10 * yardstick and smallest < math.inf
     return Score(
         policy=name,
         case=case.name,
-        arms=len(case.means),
+        arms=environment.arms,
         epsilon=case.epsilon,
         horizon=horizon,
         runs=summary.runs,
@@ -214,20 +221,23 @@ def _score(name: str, case: Case, proved: float, summary: RegretSummary) -> Scor
         median=float(summary.quantile(0.5)[-1]),
         percentile_99=float(summary.quantile(0.99)[-1]),
         worst=float(summary.largest[-1]),
-        lower_bound=lower_bound,
-        proved=proved,
+        yardstick=yardstick,
+        is_bernoulli=isinstance(environment, Bernoulli),
+        proved=proved_epsilon(policy, horizon),
+        is_ours=is_ours(policy),
         linear=summary.runs_above(horizon * smallest / 2) if is_counted else 0,
         counted=summary.runs if is_counted else 0,
     )
 
 
 def _standing(policy: str, scores: list[Score], beaten: int) -> Standing:
-    ratios = _ratios([score.mean for score in scores], [score.lower_bound for score in scores])
+    ratios = _ratios([score.mean for score in scores], [score.yardstick for score in scores])
     spreads = _ratios([score.percentile_99 for score in scores], [score.median for score in scores])
     counted = sum(score.counted for score in scores)
     return Standing(
         policy=policy,
-        privacy=max(score.proved / score.epsilon for score in scores),
+        privacy=max(0.0 if math.isinf(score.epsilon) else score.proved / score.epsilon for score in scores),
+        is_ours=all(score.is_ours for score in scores),
         cases=len(scores),
         ratio=float(np.exp(np.log(np.maximum(ratios, 1e-300)).mean())),
         ratio_90=_quantile(ratios, 0.9),

@@ -7,7 +7,7 @@ best arm would decide.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.comparison.advice import TOLERANCE, Answer, Plan, Shares
-from dpbandits.comparison.leaderboard import Contender, made, proved_epsilon
-from dpbandits.environments import Bernoulli
+from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_epsilon
+from dpbandits.environments import Bernoulli, Environment
+from dpbandits.environments.base import block_sum, one_by_one
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import IMED, Policy
 from dpbandits.policies.base import every_step, hold
@@ -32,58 +33,52 @@ _POINTS = 60
 
 
 def plan(
-    contenders: Mapping[str, Contender],
-    means: ArrayLike,
+    policies: Contenders,
+    environment: Environment | ArrayLike,
     *,
     horizon: int,
-    epsilons: Sequence[float],
+    epsilons: Sequence[float] = (),
     runs: int = 2000,
     tolerance: float = TOLERANCE,
     seed: int = 0,
     workers: int | None = None,
-    show_progress: bool | None = None,
+    progress: bool | None = None,
 ) -> Plan:
-    """Return what privacy will cost if the arms have these means.
+    """Return what privacy will cost if the arms are like these.
+
+    The best arm is the one with the largest mean, also where rewards depend on time: with `Replay(..., order="given")`
+    that is the best column of the whole table, which is played again and again.
 
     Args:
-        contenders: policies by name, each as a function of epsilon.
-        means: how often each arm succeeds, as far as one can guess. Their order does not matter: it is another one in
-            every run.
+        policies: what `simulate` takes; in a mapping also functions of epsilon, which answer at every level. A plain
+            policy answers at one level, the epsilon that is proved of it up to the horizon; if that is not among
+            `epsilons`, it is added to them.
+        environment: arms as far as one can guess, or a list of how often each succeeds. The order of arms does not
+            matter: it is another one in every run.
         horizon: how many people the experiment has.
         epsilons: the privacy levels to ask about.
         runs: how often to play each policy. The policy of a level is chosen on one half of its runs and reported from
-            the other. One that decides at every step is played less often.
+            the other. One that decides at every step, or gets rewards that are drawn one by one, is played less often.
         tolerance: how many people, as a share of all, privacy may cost without discussion.
-        seed, workers: as in `simulate`.
-        show_progress: whether to show a progress bar. None: on a terminal, after a second.
+        seed, workers, progress: as in `simulate`.
 
     >>> from dpbandits import recommended
     >>> asked = plan({"it": lambda epsilon: recommended(epsilon=epsilon)}, [0.6, 0.5], horizon=1000, epsilons=[1.0])
     >>> asked.best(1.0).policy, asked.lots
     ('it', 0.5)
     """
-    environment = Bernoulli(np.sort(Bernoulli(means).means)[::-1])  # one question, however it is written
+    if not isinstance(environment, Environment):
+        environment = Bernoulli(np.sort(Bernoulli(environment).means)[::-1])  # one question, however it is written
     if not environment.gaps.any():
         raise InvalidInput(f"Expected means={environment.means.tolist()} to differ: there is nothing to learn.")
-    if not contenders or not len(epsilons):
-        raise InvalidInput("Expected at least one policy and one epsilon.")
-    levels = [_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons]
     horizon = _validate.integer("[2, 100000000]", horizon=horizon)
     runs = _validate.integer(f"[{_FEWEST_RUNS}, 1000000]", runs=runs)
     tolerance = _validate.real("[0, 1]", tolerance=tolerance)
-    asked: list[tuple[str, float, Policy]] = [(NO_PRIVACY, math.inf, IMED())]
-    for name, contender in contenders.items():
-        for epsilon in dict.fromkeys(levels):
-            policy = made(name, contender, epsilon)
-            proved = proved_epsilon(policy, horizon)
-            if proved > epsilon * (1 + 1e-9):
-                what = "nothing" if proved == math.inf else f"ε = {proved:g}"
-                raise InvalidInput(f"Expected {name!r} to keep ε = {epsilon:g}, but {what} is proved of it.")
-            asked.append((name, epsilon, policy))
+    asked = [(NO_PRIVACY, math.inf, IMED()), *_with_levels(policies, epsilons, horizon)]
     often = [_runs(policy, environment, horizon, runs) for *_, policy in asked]
     times = log_spaced(horizon, _POINTS)
     answers = []
-    with Progress(sum(often), "runs", show_progress) as bar:
+    with Progress(sum(often), "runs", progress) as bar:
         for (name, epsilon, policy), number in zip(asked, often, strict=True):
             bar.describe(name)
             played = _Played(times, environment.gaps)
@@ -92,14 +87,40 @@ def plan(
                 played.add(chunk.regrets, chunk.misses)
                 bar.advance(len(chunk.regrets))
             answers.append(played.answer(name, epsilon))
-    return Plan(tuple(environment.means.tolist()), horizon, times, answers[0], tuple(answers[1:]), tolerance)
+    return Plan(environment, horizon, times, answers[0], tuple(answers[1:]), tolerance)
 
 
-def _runs(policy: Policy, environment: Bernoulli, horizon: int, runs: int) -> int:
+def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) -> list[tuple[str, float, Policy]]:
+    """Return every policy with the levels at which it answers, all of which it keeps."""
+    levels = list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
+    found = []
+    for name, contender in by_name(policies).items():
+        if isinstance(contender, Policy):
+            proved = proved_epsilon(made(name, contender, math.inf), horizon)
+            alike = [level for level in levels if keeps(proved, level) and keeps(level, proved)]
+            own = [*alike, proved][:1]
+        else:
+            own = levels
+        if not own:
+            raise InvalidInput(f"Expected at least one epsilon for {name!r}, which is a function of epsilon.")
+        for epsilon in own:
+            policy = made(name, contender, epsilon)
+            proved = proved_epsilon(policy, horizon)
+            if proved == math.inf or not keeps(proved, epsilon):
+                level = "an ε" if epsilon == math.inf else f"ε = {epsilon:g}"
+                what = "nothing" if proved == math.inf else f"ε = {proved:g}"
+                raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved of it.")
+            found.append((name, epsilon, policy))
+    return found
+
+
+def _runs(policy: Policy, environment: Environment, horizon: int, runs: int) -> int:
     params = policy.configure(environment.arms, horizon).params
-    if hold.dispatch(type(params)) is not every_step:
+    is_slow = hold.dispatch(type(params)) is every_step
+    if not is_slow and block_sum.dispatch(type(environment.configure())) is not one_by_one:
         return runs
-    return max(min(runs, _FEWEST_RUNS), min(runs, int(_STEPS / (horizon * environment.arms))))
+    steps = horizon * (environment.arms if is_slow else 1)
+    return max(min(runs, _FEWEST_RUNS), min(runs, int(_STEPS / steps)))
 
 
 class _Played:
@@ -136,9 +157,12 @@ class _Played:
 
 def _shares(misses: RegretSummary) -> Shares:
     people = misses.horizon
+    low, high = misses.quantile_interval(0.99)
     return Shares(
         runs=misses.runs,
         mean=float(misses.mean[-1]) / people,
         error=float(misses.standard_error[-1]) / people,
         unlucky=float(misses.quantile(0.99)[-1]) / people,
+        unlucky_low=max(low / people, 0.0),
+        unlucky_high=min(high / people, 1.0),
     )

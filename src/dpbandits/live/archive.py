@@ -18,9 +18,8 @@ from dpbandits.live.cost import SAME, check_terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.noise import Drawn
-from dpbandits.live.policy_names import is_ours
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.policies import Policy
+from dpbandits.policies import Policy, is_ours
 from dpbandits.privacy import Ledger
 
 WARNING = "Holds secrets: rewards that are in no release yet. Resume it once: a second copy would draw its noise again."

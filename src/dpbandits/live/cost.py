@@ -13,8 +13,7 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, squared_loss
 from dpbandits.live.configuration import Configuration, Terms
-from dpbandits.live.policy_names import is_ours
-from dpbandits.policies import Block, Policy
+from dpbandits.policies import Block, Policy, is_ours
 from dpbandits.policies.phases import ONE_RELEASE
 from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, group_guarantee, zcdp_epsilon
 from dpbandits.privacy.accountant import BASIC, ZCDP

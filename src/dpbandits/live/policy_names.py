@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
-from dpbandits.policies import POLICIES, Policy
+from dpbandits.policies import POLICIES, Policy, is_ours
 from dpbandits.privacy.ledger import canonical_json
 
 Settings = dict[str, Any]
@@ -30,11 +30,6 @@ RENAMES = (
     Rename(2, "dp-klucb", {"index": "published"}, "dp-klucb"),
     Rename(2, "dp-klucb", {"index": "noise-aware"}, "noise-aware-klucb"),
 )
-
-
-def is_ours(policy: Policy) -> bool:
-    """Tell whether a policy is one of the library, whose accounting is proved and tested."""
-    return POLICIES.get(policy.name) is type(policy)
 
 
 def settings_of(policy: Policy) -> Settings:

@@ -37,6 +37,12 @@ POLICIES: dict[str, type[Policy]] = {
     )
 }
 
+
+def is_ours(policy: Policy) -> bool:
+    """Tell whether a policy is one of the library, whose accounting is proved and tested."""
+    return POLICIES.get(policy.name) is type(policy)
+
+
 __all__ = [
     "DPIMED",
     "DPKLUCB",
@@ -66,6 +72,7 @@ __all__ = [
     "Setup",
     "ThompsonSampling",
     "hold",
+    "is_ours",
     "recommended",
     "select",
     "update",

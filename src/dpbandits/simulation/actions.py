@@ -5,6 +5,7 @@ from collections import Counter
 from numpy.typing import ArrayLike
 
 from dpbandits import _validate
+from dpbandits._words import counted
 from dpbandits.environments.base import numbers
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
@@ -26,7 +27,8 @@ def count_actions(policy: Policy, rewards: ArrayLike, *, arms: int, trials: int,
     trials = _validate.integer("[1, inf)", trials=trials)
     steps = len(script)
     if arms**steps > _MAX_SEQUENCES:
-        raise InvalidInput(f"Expected arms={arms} and {steps} rewards to have at most {_MAX_SEQUENCES} sequences.")
+        given = counted(steps, "reward")
+        raise InvalidInput(f"Expected arms={arms} and {given} to have at most {_MAX_SEQUENCES} sequences.")
     played = Trials(policy, arms, steps, _validate.integer("[0, inf)", seed=seed))
     codes, counts = played.outcomes(script, trials)
     return Counter(

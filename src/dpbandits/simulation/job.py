@@ -50,8 +50,8 @@ class Job:
         self,
         seed: np.random.SeedSequence,
         regrets: NDArray[np.float64],
-        switches: NDArray[np.int64] | None = None,
         misses: NDArray[np.int64] | None = None,
+        switches: NDArray[np.int64] | None = None,
     ) -> None:
         """Play one run per row of `regrets`; write regret at the checkpoints, and how often the arm changed.
 

@@ -1,7 +1,12 @@
 """Parts: what was computed, kept in a folder, so that whoever is stopped goes on where it was, to the same bits.
 
-A part has a name made from all it was computed from: what was asked, the program's own source, its libraries. Summaries
-of many runs are written while they grow. What is damaged is computed again.
+A part has a name made from all it was computed from: what was asked, the program's own source, its libraries. After
+that come the runs that are in it, so that more runs begin with those that are there:
+
+    KEY-960.npz         the summary of 960 runs
+    KEY-960-1000.npz    the runs from 960 to 1000 themselves
+
+Runs come in chunks that share a generator, so only whole chunks can be gone on with. What is damaged is computed again.
 """
 
 import hashlib
@@ -9,16 +14,19 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpbandits import _writing
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
-from dpbandits.simulation.runner import CHECKPOINTS, summarise
+from dpbandits.simulation.runner import CHECKPOINTS, Runs, log_spaced, play_runs, runs_per_chunk, summarise
 from dpbandits.simulation.stamp import classes_in, stamp
 from dpbandits.simulation.summary import RegretSummary
 
@@ -28,21 +36,27 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 class Parts:
-    """A folder of results, each computed once.
+    """A folder of results, each computed once; without a folder nothing is kept.
 
     Attributes:
         pulls, seconds: how many pulls were simulated by this process, and the CPU time they took.
         on_runs: called with the number of runs that were just finished.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self.pulls = 0
         self.seconds = 0.0
         self.on_runs: Callable[[int], None] = lambda runs: None
         self._folder = folder
-        self._folder.mkdir(parents=True, exist_ok=True)
-        _writing.remove_unfinished(self._folder)
-        self._summaries: dict[str, RegretSummary] = {}
+        self._known: dict[str, set[tuple[int, ...]]] = {}  # by key: which runs are in the folder
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            _writing.remove_unfinished(folder)
+            for path in folder.glob("*-*.npz"):
+                key, *runs = path.stem.split("-")
+                if all(number.isdecimal() for number in runs):  # not a file of somebody else
+                    self._known.setdefault(key, set()).add(tuple(map(int, runs)))
+        self._summaries: dict[tuple[str, int], RegretSummary] = {}
 
     def summary(
         self,
@@ -57,14 +71,12 @@ class Parts:
         points: int = CHECKPOINTS,
     ) -> RegretSummary:
         """Return the regret of a policy in so many runs, at about so many points in time."""
-        arms = environment.means.tobytes().hex()  # the text of an environment with many arms leaves them out
-        kernels = _stamped(classes_in(policy.configure(environment.arms, horizon).params))  # of a user's own file, too
-        asked = f"{policy!r} {kernels} {environment!r} {arms} {horizon} {runs} {seed} {shuffled} {points}"
-        path = self._path(asked, ".npz")
-        if path.name not in self._summaries:
-            begun = _loaded(path)
+        key = _key(f"{_origin(policy, environment, horizon)} {seed} {shuffled} {points}")
+        if (key, runs) not in self._summaries:
+            chunk = runs_per_chunk(horizon)
+            begun = self._begun(key, runs, chunk)
             done = 0 if begun is None else begun.runs
-            if begun is not None:
+            if done:
                 self.on_runs(done)
             if begun is None or done < runs:
                 growing = summarise(
@@ -77,14 +89,47 @@ class Parts:
                     workers=workers,
                     points=points,
                     begun=begun,
+                    progress=False,
                 )
-                begun = self._grown(path, growing, done, runs)
-            self._summaries[path.name] = begun
-        return self._summaries[path.name]
+                begun = self._grown(key, growing, done, (runs // chunk * chunk, runs))
+            self._summaries[key, runs] = begun
+        return self._summaries[key, runs]
+
+    def every_run(
+        self,
+        policy: Policy,
+        environment: Environment,
+        *,
+        horizon: int,
+        runs: int,
+        seed: int,
+        copy: int = 0,
+        workers: int | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the regret of every run at log-spaced times, and how often its arm changed.
+
+        `copy` tells the same policy, played twice, apart.
+        """
+        times = log_spaced(horizon)
+        regrets, switches = _room(runs, len(times))
+        key = ""
+        if self._folder is not None:
+            key = _key(f"every run {_origin(policy, environment, horizon)} {seed} {copy}")
+        chunk = runs_per_chunk(horizon)
+        done = self._loaded_runs(key, regrets, switches, chunk)
+        if done:
+            self.on_runs(done)
+        if done < runs:
+            playing = play_runs(policy, environment, times, runs=runs, seed=seed, workers=workers, done=done, copy=copy)
+            lasting = runs // chunk * chunk, runs
+            self.pulls += horizon * self._filled(key, playing, done, regrets, switches, lasting)
+        return regrets, switches
 
     def kept(self, what: str, compute: Callable[[], Any]) -> Any:
         """Return a result that JSON can hold, computed now or by an earlier process that was asked the same."""
-        path = self._path(what, ".json")
+        if self._folder is None:
+            return json.loads(json.dumps(compute()))
+        path = self._folder / f"{_key(what)}.json"
         with suppress(FileNotFoundError, ValueError):  # what is damaged is computed again
             checksum, text = path.read_text("utf-8").split("\n", 1)
             if checksum == _checksum(path.name, text):
@@ -93,28 +138,127 @@ class Parts:
         _writing.write_file(path, f"{_checksum(path.name, text)}\n{text}".encode())
         return json.loads(text)  # the same form now as later
 
-    def _grown(self, path: Path, growing: Iterator[RegretSummary], done: int, runs: int) -> RegretSummary:
-        saved = time.monotonic()
-        started = time.process_time()
+    # ---- summaries
+
+    def _begun(self, key: str, runs: int, chunk: int) -> RegretSummary | None:
+        """Return the summary to go on from: of all the runs, or else of the most whole chunks of them."""
+        counts = (known[0] for known in self._known.get(key, ()) if len(known) == 1)
+        for count in sorted((n for n in counts if n == runs or (n < runs and n % chunk == 0)), reverse=True):
+            with suppress(FileNotFoundError, InvalidInput):  # what is damaged is computed again
+                summary = RegretSummary.load(self._path(key, (count,)))
+                if summary.runs == count:
+                    return summary
+        return None
+
+    def _grown(self, key: str, growing: Iterator[RegretSummary], done: int, lasting: tuple[int, int]) -> RegretSummary:
+        """Return the last summary. It and that of the last whole chunk are kept, others until the next one is saved."""
+        saved, started = time.monotonic(), time.process_time()
+        passing: tuple[int, ...] = ()
         for summary in growing:
             self.on_runs(summary.runs - done)
             self.pulls += (summary.runs - done) * summary.horizon
             done = summary.runs
-            if done == runs or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+            if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
                 self.seconds += time.process_time() - started
-                _writing.replace_file(path, summary.save)
+                self._save(key, (done,), summary.save)
+                if passing:
+                    self._drop(key, passing)
+                passing = () if done in lasting else (done,)
                 saved, started = time.monotonic(), time.process_time()
         return summary
 
-    def _path(self, made_from: str, ending: str) -> Path:
-        return self._folder / (_checksum(_program(), made_from)[:24] + ending)
+    # ---- the runs themselves
+
+    def _loaded_runs(self, key: str, regrets: NDArray[np.float64], switches: NDArray[np.int64], chunk: int) -> int:
+        """Fill in the runs that are there, and return how many of the first ones are."""
+        done, runs = 0, len(regrets)
+        known = {span for span in self._known.get(key, ()) if len(span) == 2}
+        while done < runs:
+            stops = [stop for first, stop in known if first == done and (stop >= runs or stop % chunk == 0)]
+            if not stops:
+                break
+            stop = max(stops)
+            some = slice(0, min(stop, runs) - done)
+            try:
+                with open(self._path(key, (done, stop)), "rb") as file, np.load(file) as archive:
+                    regrets[done:stop] = archive["regrets"][some]
+                    switches[done:stop] = archive["switches"][some]
+            except Exception:  # noqa: BLE001  (a damaged archive can raise anything, and is computed again)
+                known.remove((done, stop))
+            else:
+                done = min(stop, runs)
+        return done
+
+    def _filled(
+        self,
+        key: str,
+        playing: Iterator[Runs],
+        done: int,
+        regrets: NDArray[np.float64],
+        switches: NDArray[np.int64],
+        lasting: tuple[int, int],
+    ) -> int:
+        """Fill in the runs that are played, in files of their own, and return how many they are."""
+        first = begun = done
+        saved, started = time.monotonic(), time.process_time()
+        for some in playing:
+            stop = done + len(some.regrets)
+            regrets[done:stop], switches[done:stop] = some.regrets, some.switches
+            self.on_runs(stop - done)
+            done = stop
+            if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+                self.seconds += time.process_time() - started
+                arrays = {"regrets": regrets[first:done], "switches": switches[first:done]}
+                self._save(key, (first, done), partial(_write_arrays, arrays))
+                first, saved, started = done, time.monotonic(), time.process_time()
+        return done - begun
+
+    # ---- files
+
+    def _save(self, key: str, runs: tuple[int, ...], write: Callable[[Path], Any]) -> None:
+        if self._folder is not None:
+            _writing.replace_file(self._path(key, runs), write)
+            self._known.setdefault(key, set()).add(runs)
+
+    def _drop(self, key: str, runs: tuple[int, ...]) -> None:
+        if self._folder is not None:
+            self._path(key, runs).unlink(missing_ok=True)
+            self._known[key].discard(runs)
+
+    def _path(self, key: str, runs: tuple[int, ...]) -> Path:
+        assert self._folder is not None  # nothing is known without one
+        return self._folder / f"{'-'.join([key, *map(str, runs)])}.npz"
 
 
-def _loaded(path: Path) -> RegretSummary | None:
+def _origin(policy: Policy, environment: Environment, horizon: int) -> str:
+    """Return what names a policy in an environment: settings, constants and kernels, also of a user's file."""
+    setup, arms = policy.configure(environment.arms, horizon), environment.configure()
+    kernels = _stamped((*classes_in(setup.params, arms), setup.state_class))
+    # The text of an environment with many numbers leaves them out, and a policy may compute more than its text tells.
+    constants = stamp(_plain((setup.params, arms, environment.means)))
+    return f"{policy!r} {environment!r} {kernels} {constants} {sorted(setup.sizes.items())} {horizon}"
+
+
+def _plain(value: Any) -> Any:
+    """Return constants without their classes, which are stamped once and not for every part."""
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def _room(runs: int, points: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     try:
-        return RegretSummary.load(path)
-    except (FileNotFoundError, InvalidInput):  # what is damaged is computed again
-        return None
+        return np.empty((runs, points)), np.empty(runs, dtype=np.int64)
+    except MemoryError:
+        needed = runs * points * 8 / 2**30
+        raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
+
+
+def _write_arrays(arrays: dict[str, Any], path: Path) -> None:
+    with open(path, "wb") as file:  # NumPy would add an ending
+        np.savez_compressed(file, **arrays)
+
+
+def _key(made_from: str) -> str:
+    return _checksum(_program(), made_from)[:24]
 
 
 def _checksum(*texts: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._extras import require_extras
+from dpbandits._words import counted
 from dpbandits.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -160,4 +161,5 @@ class SimulationResult:
                 raise InvalidInput(f"Expected {path} to be a saved simulation, but it cannot be read as one.") from None
 
     def __repr__(self) -> str:
-        return f"<{self.runs} runs of {', '.join(self.names)} for {self.horizon} steps in {self.environment}>"
+        played = f"{counted(self.runs, 'run')} of {', '.join(self.names)} for {counted(self.horizon, 'step')}"
+        return f"<{played} in {self.environment}>"

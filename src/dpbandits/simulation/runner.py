@@ -1,9 +1,9 @@
-"""simulate and summarise: many runs of policies, compiled, over all cores, the same on any number of them."""
+"""play_runs and summarise: many runs of a policy, compiled, over all cores, the same on any number of them."""
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
+from dpbandits._words import counted
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
-from dpbandits.simulation.results import SimulationResult
-from dpbandits.simulation.seeds import seeds_of_policies
+from dpbandits.simulation.seeds import seed_of_policy
 from dpbandits.simulation.summary import RegretSummary
 
 CHECKPOINTS = 200
@@ -28,89 +28,37 @@ _RUNS_PER_CHUNK = 64
 _STEPS_PER_CHUNK = 2**24
 
 
-def simulate(
-    policies: Policy | Iterable[Policy] | Mapping[str, Policy],
-    environment: Environment,
-    *,
-    horizon: int,
-    runs: int,
-    seed: int,
-    workers: int | None = None,
-    progress: bool | None = None,
-) -> SimulationResult:
-    """Play every policy `runs` times for `horizon` steps and return the regret.
-
-    Args:
-        policies: the policies to compare, or a mapping from names of your own to policies.
-        environment: where rewards come from.
-        horizon: steps per run. Regret is kept at log-spaced times only, so memory does not grow with it.
-        runs: independent repetitions.
-        seed: the same seed gives the same numbers, with any number of workers. The runs of a policy depend on the seed
-            and on its own settings, not on the other policies; more runs begin with the same ones.
-        workers: how many cores; all of them by default.
-        progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
-
-    >>> from dpbandits import UCB, Bernoulli
-    >>> result = simulate([UCB()], Bernoulli([0.9, 0.6]), horizon=1000, runs=100, seed=1)
-    >>> float(result.final_regret("ucb").mean())
-    22.8
-    """
-    named = unique_names(policies)
-    horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
-    checkpoints = log_spaced(horizon, CHECKPOINTS)
-    regrets, switches = {}, {}
-    with Progress(len(named) * runs, "runs", progress) as bar, ThreadPoolExecutor(workers) as pool:
-        for (name, policy), seeds in zip(named.items(), seeds_of_policies(seed, named.values()), strict=True):
-            bar.describe(f"preparing {name}")
-            job = Job(policy, environment, horizon, checkpoints)
-            bar.describe(name)
-            regrets[name], switches[name] = _room(runs, len(checkpoints))
-            try:
-                waiting = {
-                    pool.submit(job.play, child, regrets[name][part], switches[name][part]): part.stop - part.start
-                    for child, part in _chunks(seeds, runs, horizon)
-                }
-                for finished in as_completed(waiting):
-                    finished.result()
-                    bar.advance(waiting[finished])
-            except BaseException:  # Ctrl-C too
-                pool.shutdown(wait=False, cancel_futures=True)
-                job.stop()
-                raise
-    return SimulationResult(
-        regrets,
-        switches,
-        checkpoints,
-        policies=named,
-        environment=repr(environment),
-        means=environment.means,
-        seed=seed,
-    )
-
-
 def summarise(
     policy: Policy,
     environment: Environment,
     *,
     horizon: int,
     runs: int,
-    seed: int,
+    seed: int = 0,
     shuffled: bool = False,
     workers: int | None = None,
     points: int = CHECKPOINTS,
     begun: RegretSummary | None = None,
+    progress: bool | None = None,
 ) -> Iterator[RegretSummary]:
     """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
 
     It is one summary that grows, with about `points` times; its memory does not grow. The last one has all runs. With
     `shuffled` the policy gets the arms in another random order in every run. A summary that was left, saved and loaded
-    again can be passed as `begun`: with the same other arguments it goes on where it was, to the same bits.
+    again can be passed as `begun`: with the same other arguments, or more runs, it goes on where it was, to the same
+    bits. It must have whole chunks of runs, as all but the last one have. `progress` is that of `simulate`.
     """
-    horizon, runs, seed, workers = _validated(environment, horizon, runs, seed, workers)
+    horizon, runs, seed, workers = checked(environment, horizon, runs, seed, workers)
     checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
     summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
-    if summary.horizon != horizon or summary.runs > runs or (summary.runs < runs and summary.runs % _chunk(horizon)):
-        raise InvalidInput(f"Expected begun with {summary.runs} runs to be a summary of the same simulation.")
+    if (
+        summary.horizon != horizon
+        or summary.runs > runs
+        or (summary.runs < runs and summary.runs % runs_per_chunk(horizon))
+    ):
+        raise InvalidInput(
+            f"Expected begun with {counted(summary.runs, 'run')} to be a summary of the same simulation."
+        )
     if summary.runs == runs:
         unique_names(policy)  # checks it
         yield summary
@@ -125,9 +73,11 @@ def summarise(
         workers=workers,
         done=summary.runs,
     )
-    for chunk in played:
-        summary.add(chunk.regrets)
-        yield summary
+    with Progress(runs - summary.runs, "runs", progress) as bar:
+        for chunk in played:
+            summary.add(chunk.regrets)
+            bar.advance(len(chunk.regrets))
+            yield summary
 
 
 class Runs(NamedTuple):
@@ -135,6 +85,7 @@ class Runs(NamedTuple):
 
     regrets: NDArray[np.float64]
     misses: NDArray[np.int64]  # plays of arms that are not the best
+    switches: NDArray[np.int64]  # how often the arm changed, a number for every run
 
 
 def play_runs(
@@ -147,22 +98,23 @@ def play_runs(
     shuffled: bool = False,
     workers: int | None = None,
     done: int = 0,
+    copy: int = 0,
 ) -> Iterator[Runs]:
     """Yield the runs that are not done, chunk by chunk and in order, so that they are the same on any number of cores.
 
-    The last checkpoint is the horizon.
+    The last checkpoint is the horizon. `copy` tells the same policy, played twice, apart.
     """
     unique_names(policy)  # checks it
-    horizon, runs, seed, workers = _validated(environment, int(checkpoints[-1]), runs, seed, workers)
+    horizon, runs, seed, workers = checked(environment, int(checkpoints[-1]), runs, seed, workers)
     job = Job(policy, environment, horizon, checkpoints, shuffled=shuffled)
 
     def play(child: np.random.SeedSequence, part: slice) -> Runs:
         shape = part.stop - part.start, len(checkpoints)
-        chunk = Runs(np.empty(shape), np.empty(shape, dtype=np.int64))
-        job.play(child, chunk.regrets, misses=chunk.misses)
+        chunk = Runs(np.empty(shape), np.empty(shape, dtype=np.int64), np.empty(shape[0], dtype=np.int64))
+        job.play(child, *chunk)
         return chunk
 
-    todo = _chunks(seeds_of_policies(seed, [policy])[0], runs, horizon, done)
+    todo = _chunks(seed_of_policy(seed, policy, copy), runs, horizon, done)
     waiting: deque[Future[Runs]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
@@ -177,9 +129,10 @@ def play_runs(
         pool.shutdown(cancel_futures=True)
 
 
-def _validated(
+def checked(
     environment: Environment, horizon: int, runs: int, seed: int, workers: int | None
 ) -> tuple[int, int, int, int]:
+    """Return horizon, runs, seed and the number of workers, all of them checked."""
     if not isinstance(environment, Environment):
         raise InvalidInput(f"Expected environment={environment!r} to be an Environment, such as Bernoulli([0.9, 0.6]).")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -191,7 +144,8 @@ def _validated(
     )
 
 
-def _chunk(horizon: int) -> int:
+def runs_per_chunk(horizon: int) -> int:
+    """Return how many runs share a generator: more runs begin with the same ones up to a whole number of chunks."""
     return max(1, min(_RUNS_PER_CHUNK, _STEPS_PER_CHUNK // horizon))
 
 
@@ -199,21 +153,13 @@ def _chunks(
     seeds: np.random.SeedSequence, runs: int, horizon: int, done: int = 0
 ) -> Iterator[tuple[np.random.SeedSequence, slice]]:
     """Yield the runs that are not done in chunks, each with the seed that `spawn` would give it."""
-    size = _chunk(horizon)
+    size = runs_per_chunk(horizon)
     for first in range(done, runs, size):
         child = np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, first // size))
         yield child, slice(first, min(first + size, runs))
 
 
-def log_spaced(horizon: int, points: int) -> NDArray[np.int64]:
+def log_spaced(horizon: int, points: int = CHECKPOINTS) -> NDArray[np.int64]:
     """Return about so many times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
     spaced = np.geomspace(1, horizon, points).round().astype(np.int64)
     return np.unique(np.append(spaced[spaced < horizon], [1, horizon]))
-
-
-def _room(runs: int, points: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    try:
-        return np.empty((runs, points)), np.empty(runs, dtype=np.int64)
-    except MemoryError:
-        needed = runs * points * 8 / 2**30
-        raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None

@@ -15,12 +15,12 @@ def number_of_policy(policy: Policy) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
 
 
-def seeds_of_policies(seed: int, policies: Iterable[Policy]) -> list[np.random.SeedSequence]:
-    """Return an independent seed for every policy; equal ones get different seeds."""
-    seen: dict[int, int] = {}
-    seeds = []
-    for policy in policies:
-        number = number_of_policy(policy)
-        seen[number] = seen.get(number, 0) + 1
-        seeds.append(np.random.SeedSequence(seed, spawn_key=(number, seen[number])))
-    return seeds
+def seed_of_policy(seed: int, policy: Policy, copy: int = 0) -> np.random.SeedSequence:
+    """Return the seed of a policy, or of another copy of it; those of different ones are independent."""
+    return np.random.SeedSequence(seed, spawn_key=(number_of_policy(policy), copy + 1))
+
+
+def copies_before(policies: Iterable[Policy]) -> list[int]:
+    """Return for every policy how many of those before it are the same."""
+    numbers = list(map(number_of_policy, policies))
+    return [numbers[:i].count(number) for i, number in enumerate(numbers)]

@@ -99,6 +99,22 @@ class RegretSummary:
         values = np.take_along_axis(self.sums, place, axis=1) / np.maximum(count, 1)
         return np.clip(values[:, 0], self.least, self.largest)
 
+    def quantile_interval(self, level: float, confidence: float = 0.95) -> tuple[float, float]:
+        """Return an interval of a quantile at the horizon, between two of the runs (order statistics).
+
+        It has at least the confidence, whatever the runs are like. Few runs know no upper or no lower end: infinite.
+        """
+        from scipy.special import bdtr
+
+        beyond = (1 - confidence) / 2
+        chance = bdtr(np.arange(self.runs + 1), self.runs, level)  # that so many runs, or fewer, are below the quantile
+        first, last = int(np.argmax(chance >= beyond)), int(np.argmax(chance >= 1 - beyond)) + 1
+        values, counts = self.final()
+        reached = np.cumsum(counts)
+        low = values[np.searchsorted(reached, first)] if first >= 1 else -math.inf
+        high = values[np.searchsorted(reached, last)] if last <= self.runs else math.inf
+        return float(low), float(high)
+
     def final(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the regrets at the horizon, rising, and how many runs have each; of many runs the means of bins."""
         if len(self.few):

@@ -23,11 +23,11 @@ from dpbandits.live.configuration import (
     read_sticky,
 )
 from dpbandits.live.cost import budget_of, exceeds, person_follows
-from dpbandits.live.policy_names import is_ours, read, read_live, settings_of
+from dpbandits.live.policy_names import read, read_live, settings_of
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.policies import POLICIES, Block, DPUCBInt, Policy
+from dpbandits.policies import POLICIES, Block, DPUCBInt, Policy, is_ours
 from dpbandits.privacy import Budget, Guarantee, group_guarantee, per_reward_budget
 from dpbandits.privacy.budget import ONE_REWARD
 from dpbandits.privacy.ledger import canonical_json

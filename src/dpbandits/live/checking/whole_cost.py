@@ -6,8 +6,7 @@ from itertools import takewhile
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.checking.verdict import Unknown, Wrong
 from dpbandits.live.cost import cost_of_blocks
-from dpbandits.live.policy_names import is_ours
-from dpbandits.policies import Block, Policy
+from dpbandits.policies import Block, Policy, is_ours
 from dpbandits.privacy import Guarantee
 
 MOST_COMPOSED = 1000  # releases that are composed one by one, which takes a second or two

@@ -1,0 +1,57 @@
+"""Contenders: what is compared. A policy, or a function that makes one for an epsilon."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dpbandits.errors import InvalidInput
+from dpbandits.policies import Policy
+from dpbandits.simulation.names import unique_names
+
+Contender = Callable[[float], Policy]  # a policy for an epsilon
+# What `simulate` takes, and in a mapping also functions of epsilon.
+Contenders = Policy | Iterable[Policy] | Mapping[str, Policy | Contender]
+
+
+def by_name(policies: Contenders) -> dict[str, Policy | Contender]:
+    """Return policies and functions of epsilon by name, checked; policies without a name get one."""
+    if not isinstance(policies, Mapping):
+        return dict(unique_names(policies))
+    if not policies:
+        raise InvalidInput("Expected at least one policy.")
+    for name, contender in policies.items():
+        if not isinstance(name, str):
+            raise InvalidInput(f"Expected the name {name!r} of a policy to be text.")
+        if not isinstance(contender, Policy) and not callable(contender):
+            raise _refused(name, contender)
+    return dict(policies)
+
+
+def made(name: str, contender: Policy | Contender, epsilon: float) -> Policy:
+    """Return the policy of a contender at a privacy level; a plain policy is the same at all of them."""
+    if isinstance(contender, Policy):
+        policy: Any = contender
+    elif math.isinf(epsilon):
+        raise InvalidInput(f"Expected epsilons, such as [0.1, 1], for {name!r}, which is a function of epsilon.")
+    else:
+        policy = contender(epsilon)
+    if not isinstance(policy, Policy):
+        raise _refused(name, contender)
+    unique_names(policy)  # checks it
+    return policy
+
+
+def proved_epsilon(policy: Policy, horizon: int) -> float:
+    """Return the epsilon that is proved of a policy, infinity if none is."""
+    guarantee = policy.guarantee(horizon)
+    return guarantee.epsilon if guarantee is not None and guarantee.certified else math.inf
+
+
+def keeps(proved: float, epsilon: float) -> bool:
+    """Tell whether what is proved is within a privacy level, up to rounding."""
+    return proved <= epsilon * (1 + 1e-9)
+
+
+def _refused(name: str, contender: object) -> InvalidInput:
+    what = "a policy or a function of epsilon that returns one"
+    return InvalidInput(f"Expected {name!r} to be {what}, not {contender!r}.")
