@@ -138,7 +138,7 @@ def policies_command(
             ]
             for name, policy in made
         ],
-        "recommended: dp-imed:index=noise-aware. Sums run over the inferior arms; C is that of Lai & Robbins, "
+        "recommended: noise-aware-imed. Sums run over the inferior arms; C is that of Lai & Robbins, "
         "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
         is_text=True,
     )
