@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing import ViewName
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
@@ -17,7 +18,7 @@ from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 
 # What refutes each: the others are too quiet at this size, or, for one-arm-only, private as far as the arms go.
-REFUTED_BY = {
+REFUTED_BY: dict[str, ViewName] = {
     "unsplit-hybrid": "actions",
     "redrawn-release": "releases",
     "redrawn-nodes": "actions",

@@ -14,6 +14,8 @@ require_extras("gymnasium")
 
 import gymnasium  # noqa: E402  (after the check)
 
+__all__ = ["BanditEnv"]
+
 
 class BanditEnv(gymnasium.Env[np.int64, np.int64]):
     """Actions are arms, there is nothing to observe, and an episode is cut off after `horizon` steps.

@@ -16,7 +16,7 @@ from dpbandits.auditing.bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.search import search
-from dpbandits.auditing.view import Candidate, View
+from dpbandits.auditing.view import Candidate, View, ViewName
 from dpbandits.auditing.views import VIEWS
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy, validated_size
@@ -60,7 +60,7 @@ class Audit:
     """
 
     policy: Policy
-    view: str
+    view: ViewName
     arms: int
     horizon: int
     confidence: float
@@ -115,7 +115,7 @@ class Audit:
 def audit(
     policy: Policy,
     *,
-    view: str = "actions",
+    view: ViewName = "actions",
     arms: int = 2,
     horizon: int | None = None,
     trials: int = 10_000_000,

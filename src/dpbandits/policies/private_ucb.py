@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
@@ -28,7 +28,8 @@ from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, 
 from dpbandits.privacy import Event, Guarantee
 from dpbandits.privacy.rounding import down
 
-RELAXATIONS = ("published", "none")
+Relaxation = Literal["published", "none"]
+RELAXATIONS: tuple[Relaxation, ...] = get_args(Relaxation)
 
 
 class Params(NamedTuple):
@@ -91,7 +92,7 @@ class PrivateUCB(Policy):
     source = "Mishra & Thakurta 2015"
 
     epsilon: float
-    relaxation: str = "published"
+    relaxation: Relaxation = "published"
     split_over_arms: bool = True
 
     def __post_init__(self) -> None:

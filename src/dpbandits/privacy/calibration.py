@@ -13,6 +13,7 @@ from dpbandits.privacy.budget import Budget
 from dpbandits.privacy.interval import (
     MAX_COMPOSED,
     MAX_RELEASES,
+    Series,
     interval_epsilon,
     interval_events,
     interval_guarantee,
@@ -105,7 +106,7 @@ def _stride(more: float, less: float) -> float:
 
 
 def calibrate_interval(
-    budget: Budget, v: float = 1.1, series: str = "y", horizon: float = math.inf, *, grid_bits: int | None = None
+    budget: Budget, v: float = 1.1, series: Series = "y", horizon: float = math.inf, *, grid_bits: int | None = None
 ) -> float:
     """Return the best internal epsilon of DP-UCB-Int for a budget, by tight accounting up to `horizon`.
 
@@ -140,7 +141,7 @@ class _Schedules:
     """What the schedules of one calibration cost. Many epsilons give the same one, which is composed once."""
 
     def __init__(
-        self, budget: Budget, v: float, series: str, horizon: int, grid_bits: int | None, bar: Progress
+        self, budget: Budget, v: float, series: Series, horizon: int, grid_bits: int | None, bar: Progress
     ) -> None:
         self._budget, self._kind, self._horizon = budget, (v, series), horizon
         self._grid_bits, self._bar = grid_bits, bar

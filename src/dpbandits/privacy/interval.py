@@ -9,6 +9,7 @@ The first reward is the worst placed, it is in every release.
 import math
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from dpbandits.privacy.events import DiscreteLaplaceEvent, Event, LaplaceEvent
 from dpbandits.privacy.renyi import zcdp_epsilon
 from dpbandits.privacy.rounding import above, below
 
-SERIES = ("y", "x", "constant")
+Series = Literal["y", "x", "constant"]
+SERIES: tuple[Series, ...] = get_args(Series)
 MAX_HORIZON = 1_000_000_000
 MAX_RELEASES = 10_000_000
 # Up to so many releases are composed one by one, which takes some ten seconds (benchmarks/results.md). More are bounded
@@ -50,7 +52,7 @@ def interval_epsilon(budget: Budget, v: float = 1.1) -> float:
     return min(1.0, below(root * root / eight_zeta, margins=4))
 
 
-def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> NDArray[np.int64]:
+def release_times(epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: float) -> NDArray[np.int64]:
     """Return the counts W_1 < W_2 < ... <= horizon at which the sum is released (Lemma B.1).
 
     With p = v for the y-series and p = v/2 for the x-series, W_{k+1} is the first w > W_k such that
@@ -68,7 +70,7 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
 
 
 def release_progression(
-    epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float
+    epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: float
 ) -> tuple[NDArray[np.int64], int]:
     """Return the release times up to `horizon` in short: the irregular first ones, and the step in which they go on.
 
@@ -93,7 +95,7 @@ def release_progression(
     return np.array(_irregular_times(epsilon, p, int(min(horizon, MAX_HORIZON))), dtype=np.int64), longest
 
 
-def release_sequence(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: int) -> Iterator[int]:
+def release_sequence(epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: int) -> Iterator[int]:
     """Return the release times up to `horizon` one by one, found as they are asked for: a long table takes seconds.
 
     >>> next(release_sequence(1e-6, v=1.1, series="y", horizon=10**15))
@@ -150,7 +152,7 @@ def _longest_step(epsilon: float) -> int:
 
 
 def interval_events(
-    epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float, grid_bits: int | None = None
+    epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: float, grid_bits: int | None = None
 ) -> list[Event]:
     """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k.
 
@@ -168,7 +170,7 @@ def _events_at(times: NDArray[np.int64], v: float, grid_bits: int | None) -> lis
 
 
 def published_interval_guarantee(
-    epsilon: float, v: float = 1.1, series: str = "y", *, delta: float, horizon: float = math.inf
+    epsilon: float, v: float = 1.1, series: Series = "y", *, delta: float, horizon: float = math.inf
 ) -> Guarantee:
     """Return the bound of Corollary 3.1 at `horizon`: the smaller of its two branches that the series allows.
 
@@ -199,7 +201,7 @@ def published_interval_guarantee(
 def interval_guarantee(
     epsilon: float,
     v: float = 1.1,
-    series: str = "y",
+    series: Series = "y",
     *,
     delta: float,
     horizon: float = math.inf,
@@ -225,7 +227,7 @@ def interval_guarantee(
     return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP, certified=True)
 
 
-def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> float:
+def squared_loss_bound(epsilon: float, v: float = 1.1, series: Series = "y") -> float:
     """Return a bound on Σ_k W_k^-v over the whole infinite schedule.
 
     The releases up to n = 10^5 are summed as they are. Beyond the last of them, W, Lemma B.1 gives (*)
@@ -241,7 +243,7 @@ def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> flo
     return above(float(np.sum(times.astype(np.float64) ** -v)) + _tail(last, epsilon, v))
 
 
-def squared_loss_after(last: int, epsilon: float, v: float = 1.1, series: str = "y") -> float:
+def squared_loss_after(last: int, epsilon: float, v: float = 1.1, series: Series = "y") -> float:
     """Return a bound on Σ W_k^-v over all releases after the one at n = `last`, or over all of them if that is 0."""
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
