@@ -16,6 +16,7 @@ from dpbandits.errors import (
     LedgerError,
     MissingExtra,
     StepError,
+    WrongKind,
 )
 from dpbandits.live import Assignment, Bandit, Comparison, Estimate, Spent, check_ledger
 from dpbandits.mechanisms import NoiseSource, SecureNoise
@@ -47,6 +48,7 @@ __all__ = [
     "SimulationResult",
     "Spent",
     "StepError",
+    "WrongKind",
     "audit",
     "auditing",
     "check_ledger",

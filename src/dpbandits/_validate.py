@@ -12,7 +12,7 @@ import numbers
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, WrongKind
 
 _LONGEST_SHOWN = 80
 
@@ -83,6 +83,18 @@ def one_of(allowed: Collection[Word], **named: object) -> Word:
         if isinstance(value, str) and value == word:
             return word
     raise InvalidInput(f"Expected {name}={shown(value)} to be one of {', '.join(allowed)}.")
+
+
+def check_kind(kind: type, described: str, **named: object) -> None:
+    """Refuse the one named thing if it is not of this kind, which the error describes.
+
+    >>> check_kind(dict, "a dictionary, such as {}", settings=7)
+    Traceback (most recent call last):
+    dpbandits.errors.WrongKind: Expected settings=7 to be a dictionary, such as {}.
+    """
+    ((name, value),) = named.items()
+    if not isinstance(value, kind):
+        raise WrongKind(f"Expected {name}={shown(value)} to be {described}.")
 
 
 def real_fields(frozen: object, **intervals: str) -> None:

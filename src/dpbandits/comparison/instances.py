@@ -71,7 +71,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
         name, *numbers = text.split(":")
         if name == "random" and len(numbers) <= 2 and all(number.isdecimal() for number in numbers):
             number, seed = [*map(int, numbers), *(20, 0)[len(numbers) :]]
-            found += random_cases(number, seed)
+            found += random_cases(number, seed=seed)
         elif name in INSTANCES and not numbers:
             found += [
                 Case(f"{instance}, ε = {epsilon:.12g}", means, epsilon)
@@ -86,7 +86,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     return list(dict.fromkeys(found))  # none twice, however often it was named
 
 
-def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> list[Case]:
+def random_cases(number: int, *, seed: int = 0, arms: Sequence[int] = range(2, 21)) -> list[Case]:
     """Return so many random cases, each with one of these numbers of arms, all equally likely.
 
     The first ones of a seed are the same whatever the number.

@@ -81,10 +81,7 @@ class Bandit:
         mark: str | os.PathLike[str] | None = None,
         witness: Witness | None = None,
     ) -> None:
-        if not isinstance(policy, Policy):
-            raise InvalidInput(
-                f"Expected policy={_validate.shown(policy)} to be a policy, such as recommended(epsilon=1)."
-            )
+        _validate.check_kind(Policy, "a policy, such as recommended(epsilon=1)", policy=policy)
         source = live_source(noise)
         configuration = Configuration(
             policy=policy,

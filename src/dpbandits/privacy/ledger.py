@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpbandits._validate import shown
-from dpbandits.errors import InvalidInput, LedgerError
+from dpbandits.errors import InvalidInput, LedgerError, WrongKind
 
 GENESIS = "0" * 64  # what row 0 has for the hash of the row before
 Head = tuple[int, str]
@@ -139,7 +139,7 @@ def _chained(number: int, previous: str, content_json: str) -> Row:
 
 def _verified_rows(text: str) -> Iterator[Row]:
     if not isinstance(text, str):
-        raise LedgerError(f"Expected a ledger as text, not {shown(text)}.")
+        raise WrongKind(f"Expected a ledger as text, not {shown(text)}.")
     if not text.strip():
         raise LedgerError("The text is empty: a ledger has at least one row.")
     previous = GENESIS
