@@ -106,6 +106,11 @@ class _Plain(dp_ucb.DPUCB):
 class HybridDMAB(Policy):
     """Hybrid DMAB: whichever of DP-UCB-Bound and DP-UCB promises less regret.
 
+    Args:
+        epsilon: the budget of the whole action sequence. Each part has half of it.
+        variant: "proved", or "published" for what the paper prints, which costs 2ε.
+        balance: λ_0 in the bound of Theorem 3.2 that is compared, in (0, 1).
+
     >>> print(HybridDMAB(epsilon=1.0).guarantee())
     (1, 0)-DP in one reward at any horizon, by shift of the node noises (docs/counters.md)
     """

@@ -84,6 +84,12 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 class PrivateUCB(Policy):
     """Private-UCB of Mishra & Thakurta.
 
+    Args:
+        epsilon: the budget of the whole action sequence.
+        relaxation: "published", the term Γ in the index, which allows for the noise; "none" leaves it out.
+        split_over_arms: whether every arm's tree has epsilon / K, as published. A reward is in one tree alone: without
+            the split it costs epsilon, and there is less noise.
+
     >>> print(PrivateUCB(epsilon=0.1).guarantee(horizon=1000))
     (0.1, 0)-DP in one reward up to n = 1000, by shift of the node noises (docs/counters.md)
     """

@@ -41,6 +41,10 @@ def interval_epsilon(budget: Budget, v: float = 1.1) -> float:
 
     ε = (√((ln(1/δ') + 4ε') / 8ζ(v)) - √(ln(1/δ') / 8ζ(v)))², at most 1.
 
+    Args:
+        budget: what may be spent on one reward; its delta is above 0.
+        v: the exponent of the noise, in (1, 1.5].
+
     >>> interval_epsilon(Budget(1.0, math.exp(-10)), v=1.1)
     0.0039643
     """
@@ -57,6 +61,12 @@ def release_times(epsilon: float, v: float = 1.1, series: Series = "y", *, horiz
 
     With p = v for the y-series and p = v/2 for the x-series, W_{k+1} is the first w > W_k such that
     Σ_{i = W_k + 1..w} i^-p >= 1/(ε w^p). The constant series is every multiple of ⌈1/ε⌉.
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to which count.
 
     >>> release_times(0.00397, v=1.1, series="y", horizon=1000)
     array([ 46, 177, 354, 553, 765, 985])
@@ -79,6 +89,12 @@ def release_progression(
     that length on, all have it, and a schedule for ever needs a short table. A table of 10^5 entries, or one that
     reaches n = 10^9, ends there: steps of ⌈1/ε⌉ follow, which Lemma B.1 allows as well. (No time is listed if W_1 is
     after the horizon.)
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to which count; it may be infinite.
 
     >>> times, step = release_progression(0.007, v=1.1, series="y", horizon=10**15)
     >>> len(times), int(times[-1]), step
@@ -156,7 +172,12 @@ def interval_events(
 ) -> list[Event]:
     """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k.
 
-    `grid_bits` is that of the live noise source, whose noise is discrete; None means continuous noise.
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to which count.
+        grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
     """
     return _events_at(release_times(epsilon, v, series, horizon=horizon), v, grid_bits)
 
@@ -176,6 +197,13 @@ def published_interval_guarantee(
 
     C = ε (t^(1-v/2) - v/2)/(1 - v/2) is pure; it is proved for the x- and constant series only.
     D = 2 ε ζ(v) + √(2 ε ζ(v) ln(1/δ)) holds for all three, and at any horizon.
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        delta: that of branch D; with 0 there is branch C alone.
+        horizon: up to which count; by default for ever.
     """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
@@ -211,7 +239,15 @@ def interval_guarantee(
 
     A finite horizon is accounted release by release (`compose`). Without one, or with more than 10^5 releases, the
     squares of all losses add up to at most S (see `squared_loss_bound`), and pure releases with Σ ε² <= S are
-    together S/2-zCDP. `grid_bits` is that of the live noise source; None means continuous noise.
+    together S/2-zCDP.
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        delta: that of the guarantee; above 0 if there is no horizon.
+        horizon: up to which count; by default for ever.
+        grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
     """
     horizon = _validate.horizon(horizon)
     too_long = horizon > MAX_HORIZON or horizon * epsilon > MAX_RELEASES
@@ -233,6 +269,11 @@ def squared_loss_bound(epsilon: float, v: float = 1.1, series: Series = "y") -> 
     The releases up to n = 10^5 are summed as they are. Beyond the last of them, W, Lemma B.1 gives (*)
     W_k^-v <= ε Σ_{W_{k-1} < i <= W_k} i^-v (for the x-series because i^(-v/2) >= W_k^(-v/2)), together at most
     ε ζ(v, W + 1). The constant series is exactly f^-v ζ(v).
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
     """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)

@@ -111,6 +111,10 @@ def verify(text: str, head: Head | None = None) -> Head:
 
     A chain cannot show that rows are missing at its end, or were added: pass the `head` that was kept elsewhere to
     check that. What the rows say is not looked at: `dpbandits.live.check_ledger` checks that too.
+
+    Args:
+        text: the export, a row per line.
+        head: the number and the hash of the last row, as they were kept; by default any end will do.
     """
     validated_head(head)
     found = (-1, GENESIS)
