@@ -20,8 +20,9 @@ import numpy as np
 from scipy.stats import chi2_contingency, ks_2samp
 
 import dpbandits as dpb
-from dpbandits.auditing import exact_audit
+from dpbandits.auditing import ViewName, exact_audit
 from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.views import VIEWS
 from dpbandits.auditing.words import verdict
 from dpbandits.policies import POLICIES, Policy
 from dpbandits.simulation.scores import NOTE, RATIO, UNSCORED
@@ -31,7 +32,6 @@ from dpbandits.simulation.trials_gpu import has_gpu
 
 DELTA = 1e-6
 EPSILONS = (0.1, 1.0)
-VIEWS = ("actions", "releases")
 TRIALS = 10_010_000  # a little more than is said, since parts are whole numbers
 FAMILY_CONFIDENCE = 0.999
 TARGET = Path(__file__).with_suffix(".md")
@@ -93,7 +93,7 @@ def family() -> Iterator[str]:
     yield f"\n{len(table)} of {len(audits)} audits, each with confidence {confidence:.7f}; {refuted} refuted."
 
 
-def family_row(policy: Policy, view: str, confidence: float) -> dict[str, Any]:
+def family_row(policy: Policy, view: ViewName, confidence: float) -> dict[str, Any]:
     start = time.perf_counter()
     found = dpb.audit(policy, view=view, trials=TRIALS, confidence=confidence)
     seconds = time.perf_counter() - start

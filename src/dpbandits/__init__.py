@@ -17,74 +17,39 @@ from dpbandits.errors import (
     LedgerError,
     MissingExtra,
     StepError,
+    WrongKind,
 )
-from dpbandits.live import Bandit, check_ledger
-from dpbandits.policies import (
-    DPIMED,
-    DPKLUCB,
-    DPSE,
-    DPUCB,
-    IMED,
-    KLUCB,
-    UCB,
-    AdaCUCB,
-    AdaPKLUCB,
-    AdaPUCB,
-    AnytimeLazyUCB,
-    BlockUCB,
-    DPUCBBound,
-    DPUCBInt,
-    HybridDMAB,
-    LazyDPTS,
-    LDPUCBBernoulli,
-    LDPUCBLaplace,
-    NoiseAwareIMED,
-    NoiseAwareKLUCB,
-    PrivateUCB,
-    ThompsonSampling,
-    recommended,
-)
+from dpbandits.live import Assignment, Bandit, Comparison, Estimate, Spent, check_ledger
+from dpbandits.mechanisms import NoiseSource, SecureNoise
+from dpbandits.policies import Policy, recommended
+from dpbandits.policies.catalogue import *  # noqa: F403
 from dpbandits.privacy import Budget, Guarantee, Ledger
 from dpbandits.simulation import SimulationResult, simulate, summarise
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "DPIMED",
-    "DPKLUCB",
-    "DPSE",
-    "DPUCB",
-    "IMED",
-    "KLUCB",
-    "UCB",
-    "AdaCUCB",
-    "AdaPKLUCB",
-    "AdaPUCB",
     "AlreadyClosed",
-    "AnytimeLazyUCB",
+    "Assignment",
     "Bandit",
     "Bernoulli",
-    "BlockUCB",
     "Budget",
+    "Comparison",
     "DPBanditsError",
-    "DPUCBBound",
-    "DPUCBInt",
+    "Estimate",
     "Guarantee",
-    "HybridDMAB",
     "InvalidInput",
     "JournalError",
-    "LDPUCBBernoulli",
-    "LDPUCBLaplace",
-    "LazyDPTS",
     "Ledger",
     "LedgerError",
     "MissingExtra",
-    "NoiseAwareIMED",
-    "NoiseAwareKLUCB",
-    "PrivateUCB",
+    "NoiseSource",
+    "Policy",
+    "SecureNoise",
     "SimulationResult",
+    "Spent",
     "StepError",
-    "ThompsonSampling",
+    "WrongKind",
     "audit",
     "auditing",
     "check_ledger",
@@ -103,3 +68,4 @@ __all__ = [
     "summarise",
     "theory",
 ]
+__all__ += policies.catalogue.__all__

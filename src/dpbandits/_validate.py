@@ -10,11 +10,13 @@ dpbandits.errors.InvalidInput: Expected epsilon=-1 in (0, inf).
 import math
 import numbers
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeVar
 
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, WrongKind
 
 _LONGEST_SHOWN = 80
+
+Word = TypeVar("Word", bound=str)
 
 
 def shown(value: object) -> str:
@@ -74,12 +76,25 @@ def flag(**named: object) -> bool:
     return value
 
 
-def one_of(allowed: Collection[str], **named: object) -> str:
-    """Return the one named value if it is among the allowed words."""
+def one_of(allowed: Collection[Word], **named: object) -> Word:
+    """Return the one named value if it is among the allowed words; as one of a Literal, if they are its words."""
     ((name, value),) = named.items()
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"Expected {name}={shown(value)} to be one of {', '.join(allowed)}.")
-    return value
+    for word in allowed:
+        if isinstance(value, str) and value == word:
+            return word
+    raise InvalidInput(f"Expected {name}={shown(value)} to be one of {', '.join(allowed)}.")
+
+
+def check_kind(kind: type, described: str, **named: object) -> None:
+    """Refuse the one named thing if it is not of this kind, which the error describes.
+
+    >>> check_kind(dict, "a dictionary, such as {}", settings=7)
+    Traceback (most recent call last):
+    dpbandits.errors.WrongKind: Expected settings=7 to be a dictionary, such as {}.
+    """
+    ((name, value),) = named.items()
+    if not isinstance(value, kind):
+        raise WrongKind(f"Expected {name}={shown(value)} to be {described}.")
 
 
 def real_fields(frozen: object, **intervals: str) -> None:

@@ -6,16 +6,25 @@ DPBanditsError
 ├── JournalError   a journal that cannot be opened or written: damaged, an old copy, or in use
 ├── LedgerError    a ledger whose rows do not belong together (also a ValueError)
 ├── MissingExtra   a package that this needs and that is not installed (also an ImportError)
-└── StepError      a step that failed, or a bandit or counter that takes no more (also a RuntimeError)
+├── StepError      a step that failed, or a bandit or counter that takes no more (also a RuntimeError)
+└── WrongKind      a thing of another kind than is needed; nothing has changed (also a TypeError)
+
+What has a range (a number, a word, a name) is InvalidInput when it is outside, also if it is no number or no word at
+all: the message names the range. What has none (a policy, an environment, a noise source, a budget, a function) is
+WrongKind when it is something else. Python's own protocols, such as copying, keep its plain TypeError.
 """
 
 
 class DPBanditsError(Exception):
-    """Base class of what the library raises on purpose. A thing of the wrong kind altogether is a TypeError."""
+    """Base class of what the library raises on purpose."""
 
 
 class InvalidInput(DPBanditsError, ValueError):
     """A value outside its allowed range. The message names the value and the range; no state has changed."""
+
+
+class WrongKind(DPBanditsError, TypeError):
+    """A thing of another kind than is needed, such as a number for a policy. No state has changed."""
 
 
 class AlreadyClosed(InvalidInput):

@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_rewards() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(dpb.InvalidInput, match="Expected environment=3 to be one of ours"):
+    with pytest.raises(dpb.WrongKind, match="Expected environment=3 to be one of ours"):
         BanditEnv(3)  # type: ignore[arg-type]
     with pytest.raises(dpb.InvalidInput, match="Expected horizon=0 in"):
         BanditEnv(dpb.Bernoulli([0.5, 0.5]), horizon=0)

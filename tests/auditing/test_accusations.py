@@ -9,6 +9,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits._kernel import kernel
+from dpbandits.auditing import ViewName
 from dpbandits.auditing.actions import ActionsView
 from dpbandits.auditing.pairs import Pair
 from dpbandits.auditing.view import Candidate
@@ -73,7 +74,7 @@ class Private(Policy):
     [Private(COIN, 0.01), Private(SOMETIMES, 0.01, 0.1), Private(RESPONSE, 1.0)],
     ids=["coin", "sometimes", "rr"],
 )
-def test_randomness_of_their_own_protects_too(policy: Policy, view: str) -> None:
+def test_randomness_of_their_own_protects_too(policy: Policy, view: ViewName) -> None:
     """Random numbers for exploration are no output: what depends on them may depend on the rewards as well."""
     for seed in range(5):
         found = dpb.audit(policy, view=view, horizon=4, trials=40_000, seed=seed, confidence=0.999)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing import ViewName
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
@@ -17,7 +18,7 @@ from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 
 # What refutes each: the others are too quiet at this size, or, for one-arm-only, private as far as the arms go.
-REFUTED_BY = {
+REFUTED_BY: dict[str, ViewName] = {
     "unsplit-hybrid": "actions",
     "redrawn-release": "releases",
     "redrawn-nodes": "actions",
@@ -170,9 +171,12 @@ def test_a_horizon_is_as_long_as_the_policy_needs(policy: Any, arms: int, horizo
 def test_bad_input_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(dpb.InvalidInput, match=message):
         dpb.audit(dpb.DPUCB(epsilon=1.0), **changed)
-    with pytest.raises(dpb.InvalidInput, match="to be a Budget"):
+
+
+def test_things_of_another_kind_are_refused() -> None:
+    with pytest.raises(dpb.WrongKind, match=r"Expected claim=0\.5 to be a Budget"):
         dpb.audit(dpb.DPUCB(epsilon=1.0), claim=0.5)  # type: ignore[arg-type]
-    with pytest.raises(dpb.InvalidInput, match="to be a policy"):
+    with pytest.raises(dpb.WrongKind, match="Expected policy='dp-ucb' to be a policy"):
         dpb.audit("dp-ucb")  # type: ignore[arg-type]
 
 

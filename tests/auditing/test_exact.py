@@ -345,7 +345,7 @@ def test_what_cannot_be_told_is_no_verdict() -> None:
 
 
 def test_only_policies_are_audited() -> None:
-    with pytest.raises(dpb.InvalidInput, match="to be a policy"):
+    with pytest.raises(dpb.WrongKind, match="to be a policy"):
         dpb.exact_audit("dp-ucb")  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing import ViewName
 from dpbandits.auditing.actions import ActionsView, shortened
 from dpbandits.auditing.pairs import Pair, all_pairs, early, first_pairs, varied
 from dpbandits.auditing.releases import ReleasesView
@@ -64,7 +65,7 @@ def test_the_search_finds_a_pair_that_tells_by_itself() -> None:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_candidate_is_about_what_was_counted(name: str) -> None:
+def test_a_candidate_is_about_what_was_counted(name: ViewName) -> None:
     """The mass and the ratio of the search are those of fresh trials, up to 5 standard errors and the choice."""
     view = VIEWS[name](Trials(dpb.DPUCB(epsilon=2.0), 2, 6, seed=3), 0.0, 1e-3, planned=200_000)
     pair = all_pairs(6)[5]

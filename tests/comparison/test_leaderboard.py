@@ -103,11 +103,9 @@ def test_only_policies_that_keep_epsilon_compete() -> None:
 
 def test_what_is_no_policy_is_refused() -> None:
     for wrong in ("ucb", lambda epsilon: "ucb"):
-        with pytest.raises(
-            dpb.InvalidInput, match="Expected 'it' to be a policy or a function of epsilon that returns"
-        ):
+        with pytest.raises(dpb.WrongKind, match="Expected 'it' to be a policy or a function of epsilon that returns"):
             compare({"it": wrong}, SOME, horizon=100, runs=2)  # type: ignore[arg-type]
-    with pytest.raises(dpb.InvalidInput, match="Expected 'ucb' to be a policy, such as"):
+    with pytest.raises(dpb.WrongKind, match="Expected 'ucb' to be a policy, such as"):
         compare(["ucb"], SOME, horizon=100, runs=2)  # type: ignore[list-item]
     with pytest.raises(
         dpb.InvalidInput, match=r"Expected epsilons, such as \[0.1, 1\], for 'aware', which is a function"

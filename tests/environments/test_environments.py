@@ -211,7 +211,10 @@ def test_binomial_numbers_at_the_ends() -> None:
         (lambda: Categorical([0, 2], [[0.5, 0.5]]), r"Expected values=2.0 in \[0, 1\]."),
         (lambda: Replay([[0.5, -0.1]]), r"Expected table=-0.1 in \[0, 1\]."),
         (lambda: Replay([0.5, 0.1]), "Expected table to be a table of numbers"),
-        (lambda: Replay(TABLE, order="shuffled"), "Expected order='shuffled' to be one of random, given."),
+        (
+            lambda: Replay(TABLE, order="shuffled"),  # type: ignore[arg-type]
+            "Expected order='shuffled' to be one of random, given.",
+        ),
     ],
 )
 def test_bad_environments_are_refused(make: Any, message: str) -> None:

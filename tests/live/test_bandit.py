@@ -363,7 +363,7 @@ def test_a_damaged_text_is_refused(damage: Callable[[str], Any], message: str) -
 
 def test_a_text_needs_its_policy_and_its_grid() -> None:
     text = fresh().to_json()
-    with pytest.raises(dpb.InvalidInput, match="Expected policy='x' to be the policy that the bandit was made with"):
+    with pytest.raises(dpb.WrongKind, match="Expected policy='x' to be the policy that the bandit was made with"):
         dpb.Bandit.from_json(text, policy="x")  # type: ignore[arg-type]
     with pytest.raises(dpb.InvalidInput, match="Expected policy='explore-then-commit' to be one of ours"):
         dpb.Bandit.from_json(text)
@@ -486,8 +486,6 @@ def test_several_contributions_need_names() -> None:
     [
         ({"policy": dpb.UCB()}, "Expected policy=ucb to be one that can run live"),
         ({"policy": dpb.DPUCB(epsilon=1)}, "Expected policy=dp-ucb to be one that can run live"),
-        ({"policy": "dp-ucb-int"}, "Expected policy='dp-ucb-int' to be a policy"),
-        ({"policy": dpb.DPUCBInt}, "to be a policy"),
         ({"policy": dpb.DPUCBInt(epsilon=1, delta=1e-3, horizon=1000)}, r"Expected delta=0.001 in \[0, 0.0001\]"),
         ({"policy": dpb.DPUCBInt(epsilon=1, delta=1e-9)}, "Expected a horizon for delta=1e-09"),
         (
@@ -533,18 +531,31 @@ def test_several_contributions_need_names() -> None:
         ({"contributions": 0}, r"Expected contributions=0 in \[1, 1000000\]."),
         ({"contributions": 1.5}, r"Expected contributions=1.5 to be a whole number"),
         ({"accept_delta": "yes"}, "Expected accept_delta='yes' to be True or False."),
-        (
-            {"noise": SeededNoise(1)},
-            "Expected noise=SeededNoise to be SecureNoise: live noise .* no seed.",
-        ),
-        ({"noise": np.random.default_rng(1)}, "Expected noise=Generator to be SecureNoise"),
-        ({"noise": 7}, "Expected noise=int to be SecureNoise"),
     ],
 )
 def test_bad_settings_are_refused_with_one_sentence(options: dict[str, Any], message: str) -> None:
     settings: dict[str, Any] = {"policy": POLICY, "arms": ["A", "B"], **options}
     with pytest.raises(dpb.InvalidInput, match=message) as refused:
         dpb.Bandit(**settings)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "dp-ucb-int"}, "Expected policy='dp-ucb-int' to be a policy"),
+        ({"policy": dpb.DPUCBInt}, "to be a policy"),
+        ({"policy": 7}, "Expected policy=7 to be a policy"),
+        ({"noise": SeededNoise(1)}, "Expected noise=SeededNoise to be SecureNoise: live noise .* no seed."),
+        ({"noise": np.random.default_rng(1)}, "Expected noise=Generator to be SecureNoise"),
+        ({"noise": 7}, "Expected noise=int to be SecureNoise"),
+    ],
+)
+def test_things_of_another_kind_are_refused_with_one_sentence(options: dict[str, Any], message: str) -> None:
+    settings: dict[str, Any] = {"policy": POLICY, "arms": ["A", "B"], **options}
+    with pytest.raises(dpb.WrongKind, match=message) as refused:
+        dpb.Bandit(**settings)
+    assert isinstance(refused.value, TypeError)
     assert "\n" not in str(refused.value)
 
 

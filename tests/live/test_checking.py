@@ -429,19 +429,24 @@ def test_users_policies_of_all_rewards_so_far() -> None:
 def test_odd_arguments() -> None:
     text = chained(TRUE)
     for named, message in (
-        ({"claim": 1}, "Expected claim=1 to be a Budget"),
         ({"head": 5}, "Expected head=5 to be the number and the hash of a row"),
         ({"head": "abc"}, "Expected head='abc' as HASH or NUMBER:HASH"),
         ({"head": (1, 2)}, r"Expected head=\(1, 2\) to be"),
-        ({"policy": dpb.DPIMED(epsilon=1.0)}, "Expected policy=DPIMED.* to be the class of a policy"),
         ({"policy": ExploreThenCommit}, "Expected policy=ExploreThenCommit to be the one of the ledger, 'dp-imed'"),
-        ({"policy": int}, "Expected policy=<class 'int'> to be the class"),
     ):
         with pytest.raises(InvalidInput, match=message):
             check_ledger(text, **named)
+    wrong: dict[str, Any]
+    for wrong, message in (
+        ({"claim": 1}, "Expected claim=1 to be a Budget"),
+        ({"policy": dpb.DPIMED(epsilon=1.0)}, "Expected policy=DPIMED.* to be the class of a policy"),
+        ({"policy": int}, "Expected policy=<class 'int'> to be the class"),
+    ):
+        with pytest.raises(dpb.WrongKind, match=message):
+            check_ledger(text, **wrong)
     odd: Any
     for odd in (None, 5, b"x", []):
-        with pytest.raises(InvalidInput, match="Expected a ledger as text, not "):
+        with pytest.raises(dpb.WrongKind, match="Expected a ledger as text, not "):
             check_ledger(odd)
 
 

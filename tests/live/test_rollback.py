@@ -161,7 +161,7 @@ def test_a_witness_is_told_what_is_on_disk(tmp_path: Path, monkeypatch: pytest.M
 def test_a_witness_says_true_and_nothing_else(answer: Any) -> None:
     with pytest.raises(dpb.JournalError, match=f"The witness answered {answer!r} about row 0, and not True"):
         dpb.Bandit(POLICY, 2, witness=lambda number, digest: answer)
-    with pytest.raises(dpb.InvalidInput, match="Expected witness='me' to be a function"):
+    with pytest.raises(dpb.WrongKind, match="Expected witness='me' to be a function"):
         dpb.Bandit(POLICY, 2, witness="me")  # type: ignore[arg-type]
 
 

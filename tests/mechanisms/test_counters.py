@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import symbolic
-from dpbandits.errors import InvalidInput, StepError
+from dpbandits.errors import InvalidInput, StepError, WrongKind
 from dpbandits.mechanisms import (
     Binary,
     ContinualCounter,
@@ -368,7 +368,7 @@ def test_sums_stay_within_64_bits(make: Make) -> None:
 
 @pytest.mark.parametrize("noise", [7, "secure", SecureNoise])
 def test_things_that_are_no_noise_source(make: Make, noise: NoiseSource) -> None:
-    with pytest.raises(TypeError, match="to be a noise source"):
+    with pytest.raises(WrongKind, match="to be a noise source"):
         make(1.0, noise)
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, WrongKind
 from dpbandits.mechanisms import (
     CARRIED,
     GAUSSIAN,
@@ -346,7 +346,7 @@ def test_recorder_refuses_rows_before_it_draws() -> None:
             release(noise, 1.0, 1.0)
         assert len(noise.ledger) == 0
     assert drawn == []
-    with pytest.raises(TypeError, match="to be a Ledger"):
+    with pytest.raises(WrongKind, match="to be a Ledger"):
         RecordingNoise(SeededNoise(1), None)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What every policy must satisfy, whatever it does. A new policy is added to POLICIES and to `SETTINGS` here."""
+"""What every policy must satisfy, whatever it does. A new policy is added to the catalogue and to `SETTINGS` here."""
 
 import json
 import math
@@ -514,11 +514,17 @@ def test_what_a_policy_accepts_it_can_play(policy: Policy) -> None:
     ("make", "message"),
     [
         (lambda: dpb.DPUCB(epsilon=0), r"Expected epsilon=0 in \[1e-06, inf\)."),
-        (lambda: dpb.DPUCB(epsilon=1, variant="other"), "Expected variant='other' to be one of proved, published."),
-        (lambda: dpb.DPUCB(epsilon=1, counter="tree"), "Expected counter='tree' to be one of hybrid, weighted."),
+        (
+            lambda: dpb.DPUCB(epsilon=1, variant="other"),  # type: ignore[arg-type]
+            "Expected variant='other' to be one of proved, published.",
+        ),
+        (
+            lambda: dpb.DPUCB(epsilon=1, counter="tree"),  # type: ignore[arg-type]
+            "Expected counter='tree' to be one of hybrid, weighted.",
+        ),
         (lambda: dpb.DPUCBBound(epsilon=1, variant="published", counter="weighted"), "it is what was published"),
         (
-            lambda: dpb.PrivateUCB(epsilon=1, relaxation="some"),
+            lambda: dpb.PrivateUCB(epsilon=1, relaxation="some"),  # type: ignore[arg-type]
             "Expected relaxation='some' to be one of published, none.",
         ),
         (
@@ -530,10 +536,16 @@ def test_what_a_policy_accepts_it_can_play(policy: Policy) -> None:
         (lambda: dpb.DPUCBInt(epsilon=1, delta=0), r"Expected delta=0 in \(0, 1\)."),
         (lambda: dpb.DPUCBInt(epsilon=1, delta=1, horizon=10), r"Expected delta=1 in \[0, 1\)."),
         (lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, v=2), r"Expected v=2 in \(1, 1.5\]."),
-        (lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, series="z"), "Expected series='z' to be one of y, x, constant."),
-        (lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, bonus="no"), "Expected bonus='no' to be one of live, frozen."),
         (
-            lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, accounting="x"),
+            lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, series="z"),  # type: ignore[arg-type]
+            "Expected series='z' to be one of y, x, constant.",
+        ),
+        (
+            lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, bonus="no"),  # type: ignore[arg-type]
+            "Expected bonus='no' to be one of live, frozen.",
+        ),
+        (
+            lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, accounting="x"),  # type: ignore[arg-type]
             "Expected accounting='x' to be one of tight, corollary.",
         ),
         (lambda: dpb.DPUCBInt(epsilon=1, delta=1e-6, horizon=0), "Expected horizon=0 in"),

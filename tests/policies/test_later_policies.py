@@ -12,7 +12,7 @@ import dpbandits as dpb
 from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, RecordingNoise, SeededNoise, release
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies import FOREVER, Policy, block_ucb, dp_se, hold, select
+from dpbandits.policies import FOREVER, EpochOrder, Policy, block_ucb, dp_se, hold, select
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean
 
@@ -227,7 +227,9 @@ def test_dp_se_in_turn_is_the_same_but_for_the_order_of_plays() -> None:
         ("turns", (0.25, 0.375, 0.5, 0.625, 0.75), 1250.0),
     ],
 )
-def test_dp_se_in_blocks_depends_on_the_order_of_the_arms(order: str, means: tuple[float, ...], regret: float) -> None:
+def test_dp_se_in_blocks_depends_on_the_order_of_the_arms(
+    order: EpochOrder, means: tuple[float, ...], regret: float
+) -> None:
     """5000 steps end within the first epoch, which has 1563 plays of every arm."""
     result = dpb.simulate(dpb.DPSE(epsilon=1.0, order=order), dpb.Bernoulli(means), horizon=5000, runs=2, seed=0)
     assert result.final_regret(result.names[0]).tolist() == pytest.approx([regret, regret])

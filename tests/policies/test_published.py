@@ -11,7 +11,7 @@ import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits.mechanisms import Hybrid, SeededNoise, WeightedHybrid, hybrid, insert, noise_class, weighted
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies import Policy
+from dpbandits.policies import Bonus, CounterName, Policy
 from dpbandits.policies.counting import COUNTERS
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
@@ -77,7 +77,7 @@ def test_ucb_is_what_auer_and_others_print() -> None:
 
 
 @pytest.mark.parametrize("bonus", ["live", "frozen"])
-def test_dp_ucb_int_is_algorithm_3_with_one_draw_per_release(bonus: str) -> None:
+def test_dp_ucb_int_is_algorithm_3_with_one_draw_per_release(bonus: Bonus) -> None:
     epsilon = interval_epsilon(Budget(4.0, DELTA), 1.1)
     times = release_times(epsilon, 1.1, "y", horizon=2000)
     policy = dpb.DPUCBInt(epsilon=4.0, delta=DELTA, bonus=bonus, accounting="corollary")
@@ -143,7 +143,7 @@ def log_ratio(policy: Policy, trials: int) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("counter", ["hybrid", "weighted"])
-def test_chernoff_lines_are_the_counters_own_error_bound(counter: str) -> None:
+def test_chernoff_lines_are_the_counters_own_error_bound(counter: CounterName) -> None:
     """A little above it, since h is the best one for the middle of an octave; never below."""
     horizon, epsilon = 3000, 0.7
     module: Any = {"hybrid": hybrid, "weighted": weighted}[counter]

@@ -9,6 +9,7 @@ import oracles
 from dpbandits.errors import InvalidInput
 from dpbandits.privacy import (
     Budget,
+    Series,
     calibrate,
     calibrate_interval,
     interval_epsilon,
@@ -50,7 +51,7 @@ FIRST_TERMS = [
 
 
 @pytest.mark.parametrize(("budget", "series", "terms"), FIRST_TERMS)
-def test_first_release_times(budget: Budget, series: str, terms: list[int]) -> None:
+def test_first_release_times(budget: Budget, series: Series, terms: list[int]) -> None:
     times = release_times(interval_epsilon(budget, 1.1), 1.1, series, horizon=100_000)
     assert times[: len(terms)].tolist() == terms
 
@@ -58,13 +59,13 @@ def test_first_release_times(budget: Budget, series: str, terms: list[int]) -> N
 @pytest.mark.parametrize("series", ["y", "x"])
 @pytest.mark.parametrize("v", [1.01, 1.1, 1.5])
 @pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1, 0.02])
-def test_release_times_against_the_definition(epsilon: float, v: float, series: str) -> None:
+def test_release_times_against_the_definition(epsilon: float, v: float, series: Series) -> None:
     expected = oracles.release_times_naive(epsilon, v, series, 1500)
     assert release_times(epsilon, v, series, horizon=1500).tolist() == expected
 
 
 @pytest.mark.parametrize("series", ["y", "x", "constant"])
-def test_intervals_are_never_longer_than_one_over_epsilon(series: str) -> None:
+def test_intervals_are_never_longer_than_one_over_epsilon(series: Series) -> None:
     times = release_times(0.013, 1.1, series, horizon=20_000)
     assert np.all(np.diff(times, prepend=0) <= math.ceil(1 / 0.013))
     assert np.all(np.diff(times) > 0)
@@ -92,7 +93,7 @@ def test_calibration_for_a_horizon(budget: Budget, reference: float, first: int)
 
 
 @pytest.mark.parametrize("series", ["y", "x", "constant"])
-def test_without_a_horizon(series: str) -> None:
+def test_without_a_horizon(series: Series) -> None:
     """The endless bound covers every finite horizon, and improves on the paper's."""
     epsilon = interval_epsilon(ONE, 1.1)
     endless = interval_guarantee(epsilon, 1.1, series, delta=DELTA)
@@ -159,7 +160,7 @@ def test_live_noise_is_calibrated_on_its_grid() -> None:
 @pytest.mark.parametrize(
     "budget", [Budget(0.001, 1e-6), Budget(0.05, 1e-6), Budget(1.0, 1e-6), Budget(0.1), Budget(1.0)]
 )
-def test_calibration_of_short_and_tight_schedules(budget: Budget, horizon: int, series: str) -> None:
+def test_calibration_of_short_and_tight_schedules(budget: Budget, horizon: int, series: Series) -> None:
     """Often nothing can be released at all, which costs nothing."""
     epsilon = calibrate_interval(budget, 1.1, series, horizon)
     assert 0 < epsilon <= 1
@@ -194,7 +195,7 @@ def test_corollary_3_2_rounds_down(epsilon: float) -> None:
 
 @pytest.mark.parametrize("series", ["y", "x", "constant"])
 @pytest.mark.parametrize("epsilon", [0.3, 0.004, 1e-5])
-def test_squared_loss_bound_covers_long_schedules(epsilon: float, series: str) -> None:
+def test_squared_loss_bound_covers_long_schedules(epsilon: float, series: Series) -> None:
     times = release_times(epsilon, 1.1, series, horizon=1_000_000).astype(float)
     partial = float(np.sum(times**-1.1))
     assert partial < squared_loss_bound(epsilon, 1.1, series) <= max(epsilon * 10.5845, partial)
@@ -288,7 +289,7 @@ def test_other_bad_input() -> None:
     with pytest.raises(InvalidInput, match=r"Expected epsilon=2 in \(0, 1\]"):
         release_times(2, horizon=10)
     with pytest.raises(InvalidInput, match="Expected series='z' to be one of y, x, constant"):
-        release_times(0.1, series="z", horizon=10)
+        release_times(0.1, series="z", horizon=10)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="Expected horizon=0"):
         release_times(0.1, horizon=0)
     with pytest.raises(InvalidInput, match="at most 10000000 releases"):
@@ -300,7 +301,7 @@ def test_other_bad_input() -> None:
 
 
 @pytest.mark.parametrize("series", ["y", "x"])
-def test_intervals_grow_to_the_longest_and_stay(series: str) -> None:
+def test_intervals_grow_to_the_longest_and_stay(series: Series) -> None:
     """The table and its constant step against the definition, evaluated for every interval with exact sums."""
     for epsilon in (0.9, 0.35, 0.0613, 0.02):
         times, step = release_progression(epsilon, 1.2, series, horizon=10**6)
@@ -324,7 +325,7 @@ def test_intervals_grow_to_the_longest_and_stay(series: str) -> None:
 
 @pytest.mark.parametrize("series", ["y", "x", "constant"])
 @pytest.mark.parametrize(("epsilon", "horizon"), [(1.0, 50), (0.3, 10**4), (0.007, 10**5), (0.007, 10), (1e-5, 10**6)])
-def test_release_times_one_by_one(series: str, epsilon: float, horizon: int) -> None:
+def test_release_times_one_by_one(series: Series, epsilon: float, horizon: int) -> None:
     times = list(release_sequence(epsilon, 1.1, series, horizon=horizon))
     assert times == release_times(epsilon, 1.1, series, horizon=horizon).tolist()
     assert all(type(n) is int for n in times)
@@ -332,7 +333,7 @@ def test_release_times_one_by_one(series: str, epsilon: float, horizon: int) -> 
 
 @pytest.mark.parametrize("v", [1.0000001, 1.1, 1.5])
 @pytest.mark.parametrize("series", ["y", "x"])
-def test_where_the_first_release_is_searched_for(series: str, v: float) -> None:
+def test_where_the_first_release_is_searched_for(series: Series, v: float) -> None:
     """Up to the count before it there is none, and no search goes on without end."""
     assert list(release_sequence(5e-324, v, series, horizon=10**15)) == []
     for epsilon in (1.0, 0.5, 0.01, 1e-4, 1e-7):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpbandits import InvalidInput, Ledger, LedgerError
+from dpbandits import InvalidInput, Ledger, LedgerError, WrongKind
 from dpbandits.privacy import verify
 from dpbandits.privacy.ledger import GENESIS
 from threads import in_threads
@@ -58,9 +58,6 @@ def forged(columns: str) -> str:
 
 LONG = "9" * 5000
 HOSTILE = {
-    "no text": None,
-    "bytes": example.__name__.encode() * 10_000,
-    "a list": [1] * 10**5,
     "blanks": "   ",
     "other lines": "\n\n",
     "a long number of a row": '{"content":{},"hash":"","number":' + LONG + ',"previous":""}',
@@ -80,10 +77,21 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_whatever_a_file_holds_the_error_is_one_short_sentence(text: Any) -> None:
+def test_whatever_a_file_holds_the_error_is_one_short_sentence(text: str) -> None:
+    refused_in_short(LedgerError, text)
+
+
+@pytest.mark.parametrize(
+    "given", [None, example.__name__.encode() * 10_000, [1] * 10**5], ids=["None", "bytes", "list"]
+)
+def test_what_is_no_text_is_no_ledger(given: Any) -> None:
+    refused_in_short(WrongKind, given)
+
+
+def refused_in_short(error: type[Exception], given: Any) -> None:
     for check in (verify, Ledger.from_jsonl):
-        with pytest.raises(LedgerError) as refused:
-            check(text)
+        with pytest.raises(error) as refused:
+            check(given)
         message = str(refused.value)
         assert len(message) < 250
         assert "\n" not in message

@@ -42,3 +42,8 @@ def test_bad_input_is_refused(changed: dict[str, object], message: str) -> None:
     asked = {"rewards": [0, 1], "arms": 2, "trials": 10, "seed": 0} | changed
     with pytest.raises(InvalidInput, match=message):
         count_actions(dpb.UCB(), **asked)  # type: ignore[arg-type]
+
+
+def test_what_is_no_policy_is_refused() -> None:
+    with pytest.raises(dpb.WrongKind, match="Expected policy=7 to be a policy"):
+        count_actions(7, [0, 1], arms=2, trials=10)  # type: ignore[arg-type]

@@ -148,10 +148,6 @@ def test_names_are_short_and_unique() -> None:
     ("options", "message"),
     [
         ({"policies": []}, "Expected at least one policy."),
-        ({"policies": "ucb"}, "Expected policies='ucb' to be policies"),
-        ({"policies": [dpb.UCB]}, "to be a policy, such as"),
-        ({"policies": 3}, "Expected policies=3 to be policies"),
-        ({"environment": [0.9, 0.6]}, r"Expected environment=\[0.9, 0.6\] to be an Environment"),
         ({"horizon": 0}, "Expected horizon=0 in"),
         ({"horizon": 1.5}, "Expected horizon=1.5 to be a whole number"),
         ({"runs": 0}, "Expected runs=0 in"),
@@ -164,6 +160,24 @@ def test_names_are_short_and_unique() -> None:
 def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(dpb.InvalidInput, match=message):
         regrets(**options)
+
+
+def test_what_is_no_environment_is_refused() -> None:
+    with pytest.raises(dpb.WrongKind, match=r"Expected environment=\[0.9, 0.6\] to be an Environment, such as"):
+        regrets(environment=[0.9, 0.6])
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        ("ucb", "Expected policies='ucb' to be policies"),
+        ([dpb.UCB], "to be a policy, such as"),
+        (3, "Expected policies=3 to be policies"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policies: object, message: str) -> None:
+    with pytest.raises(dpb.WrongKind, match=message):
+        regrets(policies=policies)
 
 
 def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> None:

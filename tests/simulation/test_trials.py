@@ -15,7 +15,7 @@ import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.playing import Game
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
-from dpbandits.policies import Policy
+from dpbandits.policies import Policy, Variant
 from dpbandits.simulation import script_loop
 from dpbandits.simulation.scores import COLUMNS, NOTE, RATIO, UNSCORED
 from dpbandits.simulation.script import Script
@@ -123,7 +123,8 @@ def test_the_score_of_a_gaussian_release() -> None:
 def test_scores_of_the_hybrid_are_sums_over_the_nodes_of_a_reward() -> None:
     """The third reward of DP-UCB is in one node of the tree and in one total, each worth up to ε as published."""
     rewards, others = [0.0] * 8, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    for variant, most in (("published", 2.0), ("proved", 1.0)):
+    worst: dict[Variant, float] = {"published": 2.0, "proved": 1.0}
+    for variant, most in worst.items():
         scores, _ = scored(dpb.DPUCB(epsilon=1.0, variant=variant), rewards, others, 3000)
         assert scores.max() == pytest.approx(most, rel=1e-9)
         assert scores.min() == pytest.approx(-most, rel=1e-9)

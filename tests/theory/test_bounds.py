@@ -25,7 +25,9 @@ FIRST = {"y": (1751, 46), "x": (9834, 124), "constant": (21591, 253)}
         ("corrected", True, (110_712, 10_470, 960_812, 89_121)),
     ],
 )
-def test_dp_ucb_bound_has_the_known_values(form: str, split: bool, known: tuple[float, ...]) -> None:
+def test_dp_ucb_bound_has_the_known_values(
+    form: upper_bounds.FormOfTheorem32, split: bool, known: tuple[float, ...]
+) -> None:
     """The known values took the best of a grid of balances, so ours are at most equal, and within 1%."""
     for (gaps, epsilon), value in zip(PANELS, known, strict=True):
         bound = upper_bounds.dp_ucb_bound(gaps, T, epsilon, form=form, split=split, capped=False)
@@ -105,7 +107,10 @@ def test_a_given_balance_is_never_better_than_the_best() -> None:
         (lambda: lower_bounds.asymptotic_constant([0.5, 1.5]), r"mean=1.5 in \[0, 1\]"),
         (lambda: upper_bounds.ucb1([0, 0.5], 0), r"t=0 in \[1, 1e\+75\]"),
         (lambda: upper_bounds.dp_ucb([0, 0.5], 10, -1), "epsilon=-1"),
-        (lambda: upper_bounds.dp_ucb_bound([0, 0.5], 10, 1, form="best"), "corrected, published, appendix"),
+        (
+            lambda: upper_bounds.dp_ucb_bound([0, 0.5], 10, 1, form="best"),  # type: ignore[arg-type]
+            "corrected, published, appendix",
+        ),
         (lambda: upper_bounds.dp_ucb_bound([0, 0.5], 10, 1, balance=1), "balance=1"),
         (lambda: upper_bounds.dp_ucb_int([0, 0.5], 10, 0), "first_interval=0"),
         (lambda: lower_bounds.asymptotic_constant([0.5, 0.9], 0), "epsilon=0"),

@@ -14,6 +14,8 @@ require_extras("gymnasium")
 
 import gymnasium  # noqa: E402  (after the check)
 
+__all__ = ["BanditEnv"]
+
 
 class BanditEnv(gymnasium.Env[np.int64, np.int64]):
     """Actions are arms, there is nothing to observe, and an episode is cut off after `horizon` steps.
@@ -30,10 +32,7 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012, as in Gymnasium
 
     def __init__(self, environment: Environment, horizon: int = 1000) -> None:
-        if not isinstance(environment, Environment):
-            raise InvalidInput(
-                f"Expected environment={environment!r} to be one of ours, such as Bernoulli([0.9, 0.6])."
-            )
+        _validate.check_kind(Environment, "one of ours, such as Bernoulli([0.9, 0.6])", environment=environment)
         self.environment = environment
         self.horizon = _validate.integer("[1, 1000000000000000000]", horizon=horizon)
         self.action_space = gymnasium.spaces.Discrete(environment.arms)

@@ -6,12 +6,14 @@ from typing import Any
 from dpbandits._extras import require_extras
 from dpbandits._frames import clean
 from dpbandits.errors import InvalidInput
-from dpbandits.live import Bandit
+from dpbandits.live import Bandit, OutOfBounds
 from dpbandits.policies import DPUCBInt, Policy
 
 require_extras("river")
 
 from river import bandit, utils  # noqa: E402  (after the check)
+
+__all__ = ["RiverPolicy"]
 
 
 class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
@@ -47,7 +49,7 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
         self,
         policy: Policy,
         reward_bounds: tuple[float, float] = (0.0, 1.0),
-        out_of_bounds: str = "refuse",
+        out_of_bounds: OutOfBounds = "refuse",
         accept_delta: bool = False,
     ) -> None:
         super().__init__()

@@ -2,5 +2,6 @@
 
 from dpbandits.auditing.audit import Audit, audit
 from dpbandits.auditing.exact import ExactAudit, exact_audit
+from dpbandits.auditing.view import ViewName
 
-__all__ = ["Audit", "ExactAudit", "audit", "exact_audit"]
+__all__ = ["Audit", "ExactAudit", "ViewName", "audit", "exact_audit"]

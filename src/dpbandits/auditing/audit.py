@@ -16,9 +16,8 @@ from dpbandits.auditing.bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.search import search
-from dpbandits.auditing.view import Candidate, View
+from dpbandits.auditing.view import Candidate, View, ViewName
 from dpbandits.auditing.views import VIEWS
-from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.simulation.trials import Trials
@@ -60,7 +59,7 @@ class Audit:
     """
 
     policy: Policy
-    view: str
+    view: ViewName
     arms: int
     horizon: int
     confidence: float
@@ -115,7 +114,7 @@ class Audit:
 def audit(
     policy: Policy,
     *,
-    view: str = "actions",
+    view: ViewName = "actions",
     arms: int = 2,
     horizon: int | None = None,
     trials: int = 10_000_000,
@@ -139,7 +138,7 @@ def audit(
         confidence: of the lower bound on epsilon.
         claim: the budget to test, instead of the policy's own claim.
         smallest_mass: events that are less likely than that are not looked for.
-        seed: the same seed gives the same audit, on any number of cores.
+        seed: the same seed gives the same numbers, on any number of cores.
         workers: how many cores; all of them by default.
         gpu: play on a GPU, whose random numbers are others; by default where there is one.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
@@ -149,8 +148,7 @@ def audit(
     >>> found.refuted, found.lower_bound
     (True, 5.6)
     """
-    if not isinstance(policy, Policy):
-        raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
+    _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
     _validate.one_of(VIEWS, view=view)
     confidence = _validate.real("(0, 1)", confidence=confidence)
     trials = _validate.integer(f"[{FEWEST_TRIALS}, {MOST_TRIALS}]", trials=trials)

@@ -1,5 +1,6 @@
 """What is claimed of a policy, so that it can be tested."""
 
+from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Budget, Guarantee
@@ -10,8 +11,7 @@ STATED = "whoever asked for the audit"
 def claim_to_test(policy: Policy, horizon: int, stated: Budget | None) -> Guarantee:
     """Return the claim to test: what somebody states, else what the publication says, else what is proved here."""
     if stated is not None:
-        if not isinstance(stated, Budget):
-            raise InvalidInput(f"Expected claim={stated!r} to be a Budget, such as Budget(1.0).")
+        _validate.check_kind(Budget, "a Budget, such as Budget(1.0)", claim=stated)
         return Guarantee(stated.epsilon, stated.delta, horizon=horizon, theorem=STATED, certified=False)
     claim = policy.claim(horizon) or policy.guarantee(horizon)
     if claim is None:

@@ -19,7 +19,6 @@ from dpbandits.auditing.account import Shown
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.reached import Reached
 from dpbandits.auditing.runs import FULLY_FOLLOWED, MOST_RUNS, Part, Runs, Size, reachable
-from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 
@@ -154,15 +153,14 @@ def exact_audit(
         horizon: steps per run; by default 256, and then as far as some 1500 decisions reach, at most 150,000. Runs to
             the horizon that a policy was declared for go on after it, for as long again.
         claim: the budget to compare with, instead of what the policy claims.
-        seed: of the usual noise and the rewards.
+        seed: of the usual noise and the rewards; the same seed gives the same numbers.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
     >>> from dpbandits import DPIMED, DPUCB
     >>> exact_audit(DPIMED(epsilon=1.0)).epsilon, exact_audit(DPUCB(epsilon=1.0, variant="published")).epsilon
     (1.0, 2.0)
     """
-    if not isinstance(policy, Policy):
-        raise InvalidInput(f"Expected policy={policy!r} to be a policy, such as DPUCB(epsilon=1.0).")
+    _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
     seed = _validate.integer("[0, inf)", seed=seed)
     if arms is not None or horizon is not None:
         validated_size(USUAL_ARMS[0] if arms is None else arms, 1)

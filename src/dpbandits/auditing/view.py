@@ -5,7 +5,7 @@ Which event that is, is decided on the search's trials alone.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dpbandits.auditing.pairs import Pair
 from dpbandits.simulation.script import Script
 from dpbandits.simulation.trials import Trials
 
+ViewName = Literal["actions", "releases"]
 SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key
 
 
@@ -54,7 +55,7 @@ class Seen:
 class View(ABC):
     """One way to look at a policy."""
 
-    name: str
+    name: ClassVar[ViewName]
 
     def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
         self.trials = trials

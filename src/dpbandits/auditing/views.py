@@ -2,6 +2,6 @@
 
 from dpbandits.auditing.actions import ActionsView
 from dpbandits.auditing.releases import ReleasesView
-from dpbandits.auditing.view import View
+from dpbandits.auditing.view import View, ViewName
 
-VIEWS: dict[str, type[View]] = {view.name: view for view in (ActionsView, ReleasesView)}
+VIEWS: dict[ViewName, type[View]] = {view.name: view for view in (ActionsView, ReleasesView)}

@@ -117,7 +117,7 @@ def audit_command(
     else:
         check_delta(delta, chosen)
     steps = None if horizon is None else whole("horizon", horizon)
-    views = [] if exact else list(VIEWS) if view is None else [view]
+    views = [] if exact else list(VIEWS) if view is None else [_validate.one_of(VIEWS, view=view)]
     parts: list[Audit | ExactAudit] = []
     try:
         for seen in views:

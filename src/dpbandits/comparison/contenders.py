@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dpbandits.errors import InvalidInput
+from dpbandits._validate import shown
+from dpbandits.errors import InvalidInput, WrongKind
 from dpbandits.policies import Policy
 from dpbandits.simulation.names import unique_names
 
@@ -52,6 +53,6 @@ def keeps(proved: float, epsilon: float) -> bool:
     return proved <= epsilon * (1 + 1e-9)
 
 
-def _refused(name: str, contender: object) -> InvalidInput:
+def _refused(name: str, contender: object) -> WrongKind:
     what = "a policy or a function of epsilon that returns one"
-    return InvalidInput(f"Expected {name!r} to be {what}, not {contender!r}.")
+    return WrongKind(f"Expected {name!r} to be {what}, not {shown(contender)}.")

@@ -60,7 +60,9 @@ _LONGEST_NAME = 60
 def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     """Return the cases of the named sets: every instance at every epsilon, and random ones at their own.
 
-    "random:N" are N instances, "random:N:S" those of seed S.
+    Args:
+        sets: their names. "random:N" are N instances, "random:N:S" those of seed S.
+        epsilons: the privacy levels.
 
     >>> [case.name for case in cases(["paper"], [0.1, 1.0])]
     ['2 arms, ε = 0.1', '2 arms, ε = 1', '10 arms, ε = 0.1', '10 arms, ε = 1']
@@ -71,7 +73,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
         name, *numbers = text.split(":")
         if name == "random" and len(numbers) <= 2 and all(number.isdecimal() for number in numbers):
             number, seed = [*map(int, numbers), *(20, 0)[len(numbers) :]]
-            found += random_cases(number, seed)
+            found += random_cases(number, seed=seed)
         elif name in INSTANCES and not numbers:
             for instance, means in INSTANCES[name].items():
                 found += at_levels(instance, Bernoulli(means), levels)
@@ -123,10 +125,13 @@ def at_levels(name: str, environment: Environment, epsilons: Iterable[float]) ->
     ]
 
 
-def random_cases(number: int, seed: int, arms: Sequence[int] = range(2, 21)) -> list[Case]:
-    """Return so many random cases, each with one of these numbers of arms, all equally likely.
+def random_cases(number: int, *, seed: int = 0, arms: Sequence[int] = range(2, 21)) -> list[Case]:
+    """Return random cases.
 
-    The first ones of a seed are the same whatever the number.
+    Args:
+        number: how many. The first ones of a seed are the same whatever the number.
+        seed: the same seed gives the same cases.
+        arms: the numbers of arms that a case may have, all equally likely.
     """
     number = _validate.integer("[1, 1000000]", number=number)
     generator = np.random.default_rng([_validate.integer("[0, inf)", seed=seed), 2016])

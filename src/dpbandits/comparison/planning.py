@@ -53,8 +53,8 @@ def plan(
         policies: what `simulate` takes; in a mapping also functions of epsilon, which answer at every level. A plain
             policy answers at one level, the epsilon that is proved of it up to the horizon; if that is not among
             `epsilons`, it is added to them.
-        environment: arms as far as one can guess, or a list of how often each succeeds. The order of arms does not
-            matter: it is another one in every run.
+        environment: arms as far as one can guess, or a list of how often each succeeds. They come in another order in
+            every run.
         horizon: how many people the experiment has.
         epsilons: the privacy levels to ask about.
         runs: how often to play each policy. The policy of a level is chosen on one half of its runs and reported from

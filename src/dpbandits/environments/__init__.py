@@ -4,7 +4,7 @@ from dpbandits.environments.base import Environment, block_sum, one_by_one, rewa
 from dpbandits.environments.bernoulli import Bernoulli
 from dpbandits.environments.beta import Beta
 from dpbandits.environments.categorical import Categorical
-from dpbandits.environments.replay import Replay
+from dpbandits.environments.replay import Replay, ReplayOrder
 from dpbandits.environments.truncated_normal import TruncatedNormal
 from dpbandits.environments.uniform import Uniform
 
@@ -14,6 +14,7 @@ __all__ = [
     "Categorical",
     "Environment",
     "Replay",
+    "ReplayOrder",
     "TruncatedNormal",
     "Uniform",
     "block_sum",

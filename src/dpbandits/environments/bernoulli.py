@@ -38,6 +38,9 @@ def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> floa
 class Bernoulli(Environment):
     """Arms that give 1 with probability `means`, else 0.
 
+    Args:
+        means: one per arm, in [0, 1].
+
     >>> Bernoulli([0.9, 0.6]).gaps
     array([0. , 0.3])
     """

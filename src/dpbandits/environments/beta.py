@@ -28,6 +28,9 @@ block_sum.register(Params)(one_by_one)
 class Beta(Environment):
     """Arms with Beta(a, b) rewards, whose mean is a / (a + b).
 
+    Args:
+        a, b: the shapes, one of each per arm, in [0.001, 1000000].
+
     >>> Beta(a=[9, 6], b=[1, 4]).means
     array([0.9, 0.6])
     """

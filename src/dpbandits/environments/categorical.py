@@ -50,6 +50,10 @@ def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> floa
 class Categorical(Environment):
     """Arms that give one of the same few values, each with its own probabilities (a row per arm).
 
+    Args:
+        values: the rewards, in [0, 1], the same for all arms.
+        probabilities: a row per arm that adds up to 1, with a column per value.
+
     >>> Categorical(values=[0, 0.5, 1], probabilities=[[0.2, 0.2, 0.6], [0.5, 0.5, 0]]).means
     array([0.7 , 0.25])
     """

@@ -1,6 +1,6 @@
 """Replay: rewards that were really observed, from a table with a row per time or person and a column per arm."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from numpy.typing import ArrayLike
 
@@ -9,7 +9,8 @@ from dpbandits._kernel import kernel
 from dpbandits.environments.base import Environment, block_sum, numbers, one_by_one, reward
 from dpbandits.mechanisms.draws import uniform
 
-ORDERS = ("random", "given")
+ReplayOrder = Literal["random", "given"]
+REPLAY_ORDERS: tuple[ReplayOrder, ...] = get_args(ReplayOrder)
 
 
 class Params(NamedTuple):
@@ -42,9 +43,9 @@ class Replay(Environment):
     array([0.6667, 0.3333])
     """
 
-    def __init__(self, table: ArrayLike, order: str = "random") -> None:
+    def __init__(self, table: ArrayLike, order: ReplayOrder = "random") -> None:
         table = numbers("table", table, 0, 1, dimensions=2)
-        _validate.one_of(ORDERS, order=order)
+        _validate.one_of(REPLAY_ORDERS, order=order)
         super().__init__(table.mean(axis=0), table=table, order=repr(order))
         self._params = Params(table, order == "random")
 

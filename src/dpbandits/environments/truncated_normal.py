@@ -62,6 +62,10 @@ def _means(centres: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray
 class TruncatedNormal(Environment):
     """Arms with normal rewards, given that they are in [0, 1]. The mean is not the centre, unless that is 1/2.
 
+    Args:
+        centres: one per arm, in [0, 1].
+        scales: standard deviations before they are cut to [0, 1], one per arm.
+
     >>> TruncatedNormal(centres=[0.5, 0.2], scales=[0.1, 0.3]).means.tolist()
     [0.5, 0.3243]
     """

@@ -29,6 +29,9 @@ block_sum.register(Params)(one_by_one)
 class Uniform(Environment):
     """Arms with rewards spread evenly over [low, high].
 
+    Args:
+        low, high: the ends, one of each per arm, in [0, 1].
+
     >>> Uniform(low=[0.2, 0.0], high=[0.8, 0.6]).means
     array([0.5, 0.3])
     """

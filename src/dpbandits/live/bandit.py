@@ -21,7 +21,7 @@ from dpbandits.live.estimates import Comparison, Estimate, interval
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
-from dpbandits.live.rewards import RewardScale
+from dpbandits.live.rewards import OutOfBounds, RewardScale
 from dpbandits.live.rollback import Witness, ask, validated_witness
 from dpbandits.live.spent import Spent, spent_on
 from dpbandits.live.turns import Turns
@@ -71,7 +71,7 @@ class Bandit:
         *,
         horizon: int | None = None,
         reward_bounds: tuple[float, float] = (0.0, 1.0),
-        out_of_bounds: str = "refuse",
+        out_of_bounds: OutOfBounds = "refuse",
         default_reward: float | None = None,
         contributions: int = 1,
         sticky: bool | None = None,
@@ -81,10 +81,7 @@ class Bandit:
         mark: str | os.PathLike[str] | None = None,
         witness: Witness | None = None,
     ) -> None:
-        if not isinstance(policy, Policy):
-            raise InvalidInput(
-                f"Expected policy={_validate.shown(policy)} to be a policy, such as recommended(epsilon=1)."
-            )
+        _validate.check_kind(Policy, "a policy, such as recommended(epsilon=1)", policy=policy)
         source = live_source(noise)
         configuration = Configuration(
             policy=policy,

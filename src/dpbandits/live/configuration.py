@@ -60,8 +60,8 @@ class Configuration:
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":
         """Return what `to_dict` wrote down; a policy that is not one of ours must be given, and be the same."""
         file_format = read_format(plain)
-        if policy is not None and not isinstance(policy, Policy):
-            raise InvalidInput(f"Expected policy={shown(policy)} to be the policy that the bandit was made with.")
+        if policy is not None:
+            _validate.check_kind(Policy, "the policy that the bandit was made with", policy=policy)
         configuration = cls(
             policy=policy_from(plain["policy"], file_format) if policy is None else policy,
             arms=tuple(plain["arms"]),

@@ -9,7 +9,7 @@ not looked at.
 
 from typing import Any, NamedTuple
 
-from dpbandits.errors import InvalidInput, StepError
+from dpbandits.errors import StepError, WrongKind
 from dpbandits.live.ahead import NoiseAhead
 from dpbandits.live.blocks import live_scale
 from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release
@@ -25,7 +25,7 @@ def live_source(noise: object) -> SecureNoise:
     if noise is None:
         return SecureNoise()
     if not isinstance(noise, SecureNoise):
-        raise InvalidInput(
+        raise WrongKind(
             f"Expected noise={type(noise).__name__} to be SecureNoise: live noise is exact and takes no seed."
         )
     return noise

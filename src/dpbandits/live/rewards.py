@@ -2,13 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 
-OUT_OF_BOUNDS = ("refuse", "clip")
+OutOfBounds = Literal["refuse", "clip"]
+OUT_OF_BOUNDS: tuple[OutOfBounds, ...] = get_args(OutOfBounds)
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class RewardScale:
     """
 
     bounds: tuple[float, float] = (0.0, 1.0)
-    out_of_bounds: str = "refuse"
+    out_of_bounds: OutOfBounds = "refuse"
     default: float | None = None  # for answers that never come; None: the lower bound
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpbandits._validate import shown
 from dpbandits._words import one_line
-from dpbandits.errors import InvalidInput, JournalError
+from dpbandits.errors import JournalError, WrongKind
 from dpbandits.privacy.ledger import Head
 
 Witness = Callable[[int, str], bool]
@@ -20,7 +20,7 @@ Witness = Callable[[int, str], bool]
 def validated_witness(witness: Any) -> Witness | None:
     """Return a witness, if it can be asked."""
     if witness is not None and not callable(witness):
-        raise InvalidInput(f"Expected witness={shown(witness)} to be a function of a row's number and hash.")
+        raise WrongKind(f"Expected witness={shown(witness)} to be a function of a row's number and hash.")
     return witness  # type: ignore[no-any-return]
 
 

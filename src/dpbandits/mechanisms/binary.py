@@ -34,6 +34,12 @@ def nodes(params: Params, n: int) -> Iterator[Node]:
 class Binary(ContinualCounter):
     """The Binary mechanism for at most `horizon` items.
 
+    Args:
+        epsilon: the budget of one reward.
+        horizon: how many items there are at most.
+        noise: where its noise comes from: SecureNoise() by default; SeededNoise(seed) repeats itself and is for
+            simulations.
+
     >>> counter = Binary(epsilon=1.0, horizon=1000)
     >>> counter.variance(1000), counter.item_loss(1000)
     (1200.0, 1.0)

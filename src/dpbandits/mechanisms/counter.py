@@ -18,7 +18,7 @@ from dpbandits import _validate
 from dpbandits._forks import this_process
 from dpbandits._frames import clean
 from dpbandits._kernel import generic
-from dpbandits.errors import InvalidInput, StepError
+from dpbandits.errors import InvalidInput, StepError, WrongKind
 from dpbandits.mechanisms.error_bounds import chan_bound, chernoff_bound
 from dpbandits.mechanisms.release import NoiseSource, release
 from dpbandits.mechanisms.secure import SecureNoise
@@ -83,7 +83,10 @@ class ContinualCounter(ABC):
     ) -> None:
         self._noise = SecureNoise() if noise is None else noise
         if release.dispatch(type(self._noise)) is release.registry[object]:
-            raise TypeError(f"Expected noise={noise!r} to be a noise source, such as SecureNoise() or SeededNoise(1).")
+            raise WrongKind(
+                f"Expected noise={_validate.shown(noise)} to be a noise source, such as SecureNoise() or "
+                "SeededNoise(1)."
+            )
         if largest_scale > self._noise.largest_scale:
             smallest = epsilon * (largest_scale / self._noise.largest_scale)
             raise InvalidInput(

@@ -17,6 +17,10 @@ def chernoff_bound(scales: Mapping[float, int], gamma: float) -> float:
     min over 0 < h < 1/b_max of [Σ -ln(1 - h² b_i²) + ln(2/γ)] / h. Every h gives a valid bound, so an inexact
     minimum costs tightness only.
 
+    Args:
+        scales: how many noises there are of each scale b.
+        gamma: the chance that the sum is larger than the bound, at most.
+
     >>> chernoff_bound({1.0: 1}, gamma=1e5**-4)
     51.0
     """
@@ -40,6 +44,10 @@ def chan_bound(scales: Mapping[float, int], gamma: float) -> float:
     """Return a bound on |Σ Lap(b_i)| in closed form (Chan, Shi & Song 2011, Lemma 2.8).
 
     ν √(8 ln(2/γ)) with ν = max(√(Σ b_i²), b_max √(ln(2/γ))).
+
+    Args:
+        scales: how many noises there are of each scale b.
+        gamma: the chance that the sum is larger than the bound, at most.
 
     >>> chan_bound({1.0: 1}, gamma=1e5**-4)
     132.2

@@ -55,6 +55,12 @@ def noises(params: Params, level: int) -> tuple[list[float], NDArray[Any]]:
 class Hybrid(ContinualCounter):
     """The Hybrid mechanism, for any number of items.
 
+    Args:
+        epsilon: the budget of one reward.
+        split: whether its two parts share epsilon. Without, as published, an item costs twice as much.
+        noise: where its noise comes from: SecureNoise() by default; SeededNoise(seed) repeats itself and is for
+            simulations.
+
     >>> Hybrid(epsilon=1.0).item_loss(100), Hybrid(epsilon=1.0, split=False).item_loss(100)
     (1.0, 2.0)
     """

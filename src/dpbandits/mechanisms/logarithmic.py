@@ -60,6 +60,11 @@ def log_nodes(n: int, scale: float) -> Iterator[Node]:
 class Logarithmic(ContinualCounter):
     """The Logarithmic mechanism: little noise, but between powers of two the sum stands still.
 
+    Args:
+        epsilon: the budget of one reward.
+        noise: where its noise comes from: SecureNoise() by default; SeededNoise(seed) repeats itself and is for
+            simulations.
+
     >>> counter = Logarithmic(epsilon=1.0)
     >>> counter.variance(1000), counter.item_loss(1000)
     (20.0, 1.0)

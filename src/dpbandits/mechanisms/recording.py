@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
+from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, NoiseSource, release, reserve
@@ -48,8 +49,7 @@ class RecordingNoise:
     """
 
     def __init__(self, source: NoiseSource, ledger: Ledger, context: Mapping[str, Any] | None = None) -> None:
-        if not isinstance(ledger, Ledger):
-            raise TypeError(f"Expected ledger={ledger!r} to be a Ledger.")
+        _validate.check_kind(Ledger, "a Ledger", ledger=ledger)
         self.source = source
         self.ledger = ledger
         self.context = dict(context or {})

@@ -27,7 +27,12 @@ class Field:
 
 
 def public(*axes: str, dtype: DTypeLike = np.float64) -> Field:
-    """Declare an array that may be shown to anyone: counts and released values."""
+    """Declare an array that may be shown to anyone: counts and released values.
+
+    Args:
+        axes: what its lengths are called in `Setup.sizes`.
+        dtype: float64 by default.
+    """
     return Field(axes, np.dtype(dtype), is_secret=False)
 
 

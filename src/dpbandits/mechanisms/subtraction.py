@@ -122,6 +122,13 @@ def validated_base(base: int) -> int:
 class SubtractionTree(ContinualCounter):
     """The k-ary tree with subtraction for at most `horizon` items.
 
+    Args:
+        epsilon: the budget of one reward.
+        horizon: how many items there are at most.
+        base: how many children a node has.
+        noise: where its noise comes from: SecureNoise() by default; SeededNoise(seed) repeats itself and is for
+            simulations.
+
     >>> counter = SubtractionTree(epsilon=1.0, horizon=1000, base=9)
     >>> counter.variance(1000), counter.item_loss(1000)
     (256.0, 1.0)

@@ -128,6 +128,12 @@ def noises(params: Params, level: int) -> tuple[list[float], NDArray[Any]]:
 class WeightedHybrid(ContinualCounter):
     """The weighted hybrid, for any number of items.
 
+    Args:
+        epsilon: the budget of one reward.
+        base: how many children a node of its trees has.
+        noise: where its noise comes from: SecureNoise() by default; SeededNoise(seed) repeats itself and is for
+            simulations.
+
     >>> counter = WeightedHybrid(epsilon=1.0)
     >>> counter.variance(1000), counter.item_loss(1000)
     (530.4, 1.0)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from numpy.typing import NDArray
 
@@ -23,12 +23,14 @@ class CounterKind(NamedTuple):
     noises: Callable[[Any, int], tuple[list[float], NDArray[Any]]]
 
 
-COUNTERS = {
+CounterName = Literal["hybrid", "weighted"]
+COUNTERS: dict[CounterName, CounterKind] = {
     "hybrid": CounterKind(stack.State, hybrid.nodes, hybrid.noises),
     "weighted": CounterKind(weighted.State, weighted.nodes, weighted.noises),
 }
 
-VARIANTS = ("proved", "published")
+Variant = Literal["proved", "published"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 
 def counter_events(nodes: Callable[[Any, int], Iterator[Node]], params: Any, horizon: int) -> Iterator[Event]:
@@ -40,7 +42,7 @@ def counter_events(nodes: Callable[[Any, int], Iterator[Node]], params: Any, hor
         newest = dict.fromkeys(current)
 
 
-def hybrid_guarantee(epsilon: float, variant: str, horizon: float) -> Guarantee:
+def hybrid_guarantee(epsilon: float, variant: Variant, horizon: float) -> Guarantee:
     """Return what a bank of hybrid counters costs a reward that enters one of them."""
     # Without the split an item is in a tree worth epsilon and in a logarithmic range worth epsilon (docs/counters.md).
     worst = epsilon if variant == "proved" else 2 * epsilon
@@ -55,8 +57,8 @@ class CountingPolicy(Policy):
     epsilons: ClassVar[str] = EPSILONS
 
     epsilon: float
-    variant: str = "proved"
-    counter: str = "hybrid"
+    variant: Variant = "proved"
+    counter: CounterName = "hybrid"
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon=self.epsilons)

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from dpbandits.policies.base import EPSILONS, FOREVER, Policy, Setup, hold, sele
 from dpbandits.policies.phases import ONE_RELEASE
 from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
 
-ORDERS = ("blocks", "turns")
+EpochOrder = Literal["blocks", "turns"]
+EPOCH_ORDERS: tuple[EpochOrder, ...] = get_args(EpochOrder)
 
 
 class Params(NamedTuple):
@@ -172,11 +173,11 @@ class DPSE(Policy):
     regret = "order Σ ln T / Δ + K ln T / ε"
 
     epsilon: float
-    order: str = "blocks"
+    order: EpochOrder = "blocks"
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon=EPSILONS)
-        _validate.one_of(ORDERS, order=self.order)
+        _validate.one_of(EPOCH_ORDERS, order=self.order)
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

@@ -88,6 +88,11 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 class DPUCB(CountingPolicy):
     """DP-UCB (Algorithm 2): noisy sums, all of them renewed at every step.
 
+    Args:
+        epsilon: the budget of the whole action sequence.
+        variant: "proved", or "published" for what the paper prints, which costs 2ε.
+        counter: how sums are kept: "hybrid", or "weighted", which has less noise and is not published.
+
     >>> print(DPUCB(epsilon=1.0).guarantee())
     (1, 0)-DP in one reward at any horizon, by shift of the node noises (docs/counters.md)
     """

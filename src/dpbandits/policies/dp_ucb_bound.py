@@ -97,6 +97,11 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 class DPUCBBound(CountingPolicy):
     """DP-UCB-Bound (Algorithm 1): noisy sums, and an index that allows for their largest error.
 
+    Args:
+        epsilon: the budget of the whole action sequence.
+        variant: "proved", or "published" for what the paper prints, which costs 2ε.
+        counter: how sums are kept: "hybrid", or "weighted", which has less noise and is not published.
+
     >>> print(DPUCBBound(epsilon=1.0, variant="published").guarantee())
     (2, 0)-DP in one reward at any horizon, by shift of the node noises (docs/counters.md)
     """

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -44,10 +44,12 @@ from dpbandits.privacy import (
     release_progression,
 )
 from dpbandits.privacy.interval import MAX_HORIZON as MAX_DECLARED
-from dpbandits.privacy.interval import SERIES, release_sequence, squared_loss_after
+from dpbandits.privacy.interval import SERIES, Series, release_sequence, squared_loss_after
 
-BONUSES = ("live", "frozen")
-ACCOUNTINGS = ("tight", "corollary")
+Bonus = Literal["live", "frozen"]
+BONUSES: tuple[Bonus, ...] = get_args(Bonus)
+Accounting = Literal["tight", "corollary"]
+ACCOUNTINGS: tuple[Accounting, ...] = get_args(Accounting)
 
 
 class Params(NamedTuple):
@@ -165,9 +167,9 @@ class DPUCBInt(Policy):
     epsilon: float
     delta: float
     v: float = 1.1
-    series: str = "y"
-    bonus: str = "live"
-    accounting: str = "tight"
+    series: Series = "y"
+    bonus: Bonus = "live"
+    accounting: Accounting = "tight"
     horizon: int | None = None
     grid_bits: int | None = None
     density: float | None = None
@@ -265,7 +267,13 @@ class DPUCBInt(Policy):
 
 @lru_cache(maxsize=256)
 def _interval_epsilon(
-    epsilon: float, delta: float, v: float, series: str, accounting: str, horizon: int | None, grid_bits: int | None
+    epsilon: float,
+    delta: float,
+    v: float,
+    series: Series,
+    accounting: Accounting,
+    horizon: int | None,
+    grid_bits: int | None,
 ) -> float:
     budget = Budget(epsilon, delta)
     if accounting == "corollary":

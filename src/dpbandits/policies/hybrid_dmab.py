@@ -19,7 +19,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.policies import dp_ucb, dp_ucb_bound
 from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
-from dpbandits.policies.counting import VARIANTS, hybrid_guarantee
+from dpbandits.policies.counting import VARIANTS, Variant, hybrid_guarantee
 from dpbandits.privacy import Event, Guarantee
 from dpbandits.theory.upper_bounds import FOUR_ZETA, noise_pulls_of_theorem_3_3, noise_regret_of_theorem_3_2
 
@@ -106,6 +106,11 @@ class _Plain(dp_ucb.DPUCB):
 class HybridDMAB(Policy):
     """Hybrid DMAB: whichever of DP-UCB-Bound and DP-UCB promises less regret.
 
+    Args:
+        epsilon: the budget of the whole action sequence. Each part has half of it.
+        variant: "proved", or "published" for what the paper prints, which costs 2ε.
+        balance: λ_0 in the bound of Theorem 3.2 that is compared, in (0, 1).
+
     >>> print(HybridDMAB(epsilon=1.0).guarantee())
     (1, 0)-DP in one reward at any horizon, by shift of the node noises (docs/counters.md)
     """
@@ -114,7 +119,7 @@ class HybridDMAB(Policy):
     source = "Tossou & Dimitrakakis 2016, switched off in the source"
 
     epsilon: float
-    variant: str = "proved"
+    variant: Variant = "proved"
     balance: float = 0.5
 
     def __post_init__(self) -> None:

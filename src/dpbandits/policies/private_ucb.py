@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
@@ -28,7 +28,8 @@ from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, 
 from dpbandits.privacy import Event, Guarantee
 from dpbandits.privacy.rounding import down
 
-RELAXATIONS = ("published", "none")
+Relaxation = Literal["published", "none"]
+RELAXATIONS: tuple[Relaxation, ...] = get_args(Relaxation)
 
 
 class Params(NamedTuple):
@@ -83,6 +84,12 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 class PrivateUCB(Policy):
     """Private-UCB of Mishra & Thakurta.
 
+    Args:
+        epsilon: the budget of the whole action sequence.
+        relaxation: "published", the term Γ in the index, which allows for the noise; "none" leaves it out.
+        split_over_arms: whether every arm's tree has epsilon / K, as published. A reward is in one tree alone: without
+            the split it costs epsilon, and there is less noise.
+
     >>> print(PrivateUCB(epsilon=0.1).guarantee(horizon=1000))
     (0.1, 0)-DP in one reward up to n = 1000, by shift of the node noises (docs/counters.md)
     """
@@ -91,7 +98,7 @@ class PrivateUCB(Policy):
     source = "Mishra & Thakurta 2015"
 
     epsilon: float
-    relaxation: str = "published"
+    relaxation: Relaxation = "published"
     split_over_arms: bool = True
 
     def __post_init__(self) -> None:

@@ -10,6 +10,10 @@ def recommended(*, epsilon: float, delta: float = 0.0) -> NoiseAwareIMED:
     It spends no delta. A reward is released once, and for a single release Laplace noise of scale 1/ε is smaller than
     the Gaussian noise that any small delta would allow.
 
+    Args:
+        epsilon: the budget of the whole action sequence.
+        delta: allowed, and not used.
+
     >>> recommended(epsilon=0.5)
     NoiseAwareIMED(epsilon=0.5, growth=None, first_phase=None, caution=None)
     """

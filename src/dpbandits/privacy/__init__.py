@@ -20,6 +20,7 @@ from dpbandits.privacy.events import (
 from dpbandits.privacy.gaussian import gaussian_delta, gaussian_epsilon
 from dpbandits.privacy.group import group_guarantee, per_reward_budget, per_reward_rho
 from dpbandits.privacy.interval import (
+    Series,
     interval_epsilon,
     interval_events,
     interval_guarantee,
@@ -44,6 +45,7 @@ __all__ = [
     "PureEvent",
     "RandomizedResponseEvent",
     "Row",
+    "Series",
     "advanced_composition",
     "basic_composition",
     "calibrate",

@@ -56,7 +56,12 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float | None
 
 
 def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[str, float]:
-    """Return the epsilon at `delta` > 0 by every theorem that applies, for comparison; none for delta = 0."""
+    """Return the epsilon at `delta` > 0 by every theorem that applies, for comparison; none for delta = 0.
+
+    Args:
+        events: what was released, in any order; a bare number is any epsilon-DP mechanism.
+        delta: the delta of all of them.
+    """
     listed = [as_event(event) for event in events]
     if delta == 0:
         return {}

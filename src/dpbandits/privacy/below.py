@@ -21,6 +21,10 @@ _LEAST = 100  # times what floating point may have lost: below that a delta drow
 def epsilon_below(events: Iterable[Event], delta: float) -> float:
     """Return an epsilon that releases, fixed in advance, lose at `delta` at least: no smaller one is true of them.
 
+    Args:
+        events: what is released.
+        delta: at which delta; with 0 the losses add up.
+
     >>> round(epsilon_below([LaplaceEvent(10.0)] * 40, 1e-6), 3)
     2.729
     """

@@ -13,6 +13,7 @@ from dpbandits.privacy.budget import Budget
 from dpbandits.privacy.interval import (
     MAX_COMPOSED,
     MAX_RELEASES,
+    Series,
     interval_epsilon,
     interval_events,
     interval_guarantee,
@@ -105,14 +106,26 @@ def _stride(more: float, less: float) -> float:
 
 
 def calibrate_interval(
-    budget: Budget, v: float = 1.1, series: str = "y", horizon: float = math.inf, *, grid_bits: int | None = None
+    budget: Budget,
+    v: float = 1.1,
+    series: Series = "y",
+    horizon: float = math.inf,
+    *,
+    grid_bits: int | None = None,
+    progress: bool | None = None,
 ) -> float:
     """Return the best internal epsilon of DP-UCB-Int for a budget, by tight accounting up to `horizon`.
 
-    Without a horizon the bound for an unlimited one is used; a pure budget (delta = 0) needs a horizon. The time
-    grows with the number of releases: some seconds for thousands, 15 s for fifty thousand (benchmarks/results.md), and
-    with the horizon, which is counted through: 10 s for 10^8, minutes for 10^9. A progress bar comes after a second.
-    `grid_bits` is that of the live noise source; None means continuous noise.
+    The time grows with the number of releases: some seconds for thousands, 15 s for fifty thousand
+    (benchmarks/results.md), and with the horizon, which is counted through: 10 s for 10^8, minutes for 10^9.
+
+    Args:
+        budget: what may be spent on one reward.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to where it is accounted; without one by the bound for ever, which needs a delta above 0.
+        grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
+        progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
     >>> calibrate_interval(Budget(0.1, math.exp(-10)), v=1.1, series="y", horizon=100_000)
     0.000318
@@ -129,7 +142,7 @@ def calibrate_interval(
     upper = min(1.0, below(MAX_RELEASES / horizon))  # no more releases than can be counted
     # Where to begin: Corollary 3.2, or Corollary 3.1 (C) for a pure budget.
     start = interval_epsilon(budget, v) if budget.delta > 0 else budget.epsilon * (1 - v / 2) / horizon ** (1 - v / 2)
-    with Progress(_USUAL_TRIES, "schedules tried") as bar:
+    with Progress(_USUAL_TRIES, "schedules tried", progress) as bar:
         bar.describe("calibrating")
         schedules = _Schedules(budget, v, series, int(horizon), grid_bits, bar)
         quick = calibrate(schedules.quick_cost, budget.epsilon, start=max(start, SMALLEST), upper=upper, tolerance=0.01)
@@ -140,7 +153,7 @@ class _Schedules:
     """What the schedules of one calibration cost. Many epsilons give the same one, which is composed once."""
 
     def __init__(
-        self, budget: Budget, v: float, series: str, horizon: int, grid_bits: int | None, bar: Progress
+        self, budget: Budget, v: float, series: Series, horizon: int, grid_bits: int | None, bar: Progress
     ) -> None:
         self._budget, self._kind, self._horizon = budget, (v, series), horizon
         self._grid_bits, self._bar = grid_bits, bar

@@ -26,6 +26,10 @@ def advanced_composition(epsilons: Sequence[float], delta: float) -> float:
 
     Σ εᵢ(e^εᵢ - 1) + √(2 ln(1/δ) Σ εᵢ²). It is the D of the paper's Thm 3.4; its proof by Azuma's inequality
     does not need the epsilons to be equal.
+
+    Args:
+        epsilons: what every mechanism costs.
+        delta: the failure probability of the bound, in (0, 1).
     """
     e, log_term = _prepared(epsilons, delta)
     with np.errstate(over="ignore"):
@@ -37,6 +41,10 @@ def kov_composition(epsilons: Sequence[float], delta: float) -> float:
 
     With m = Σ εᵢ(e^εᵢ - 1)/(e^εᵢ + 1) and s = Σ εᵢ², the smaller of m + √(2 s ln(1/δ)) and
     m + √(2 s ln(e + √s/δ)).
+
+    Args:
+        epsilons: what every mechanism costs.
+        delta: the failure probability of the bound, in (0, 1).
     """
     e, log_term = _prepared(epsilons, delta)
     mean = np.sum(e * np.tanh(e / 2))  # (e^ε - 1)/(e^ε + 1) = tanh(ε/2)

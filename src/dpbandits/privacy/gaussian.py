@@ -25,6 +25,10 @@ _HALVINGS = 60
 def gaussian_epsilon(events: Iterable[GaussianEvent], delta: float) -> float:
     """Return the epsilon at `delta` of releases with Gaussian noise, exact but for rounding up.
 
+    Args:
+        events: what is released.
+        delta: at which delta, in (0, 1).
+
     >>> gaussian_epsilon([GaussianEvent(sigma=4.0)], delta=1e-6)
     1.0607
     """
@@ -48,6 +52,10 @@ def gaussian_epsilon(events: Iterable[GaussianEvent], delta: float) -> float:
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """Return the smallest delta for which noise of σ = sensitivity / mu is (epsilon, delta)-DP, rounded up.
+
+    Args:
+        mu: the sensitivity over the standard deviation of the noise.
+        epsilon: at which epsilon.
 
     >>> gaussian_delta(mu=0.25, epsilon=1.0607)
     1e-06

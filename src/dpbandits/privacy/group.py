@@ -22,6 +22,10 @@ def per_reward_budget(budget: Budget, contributions: int) -> Budget:
 
     (ε/m, δ / Σ_{i<m} e^(iε/m)), rounded down.
 
+    Args:
+        budget: what may be spent on one person.
+        contributions: m, how many rewards of one person enter at most.
+
     >>> per_reward_budget(Budget(1.0, 1e-6), contributions=4)
     Budget(epsilon=0.25, delta=1.653e-07)
     """
@@ -33,13 +37,23 @@ def per_reward_budget(budget: Budget, contributions: int) -> Budget:
 
 
 def per_reward_rho(rho: float, contributions: int) -> float:
-    """Return the zCDP that may be spent on one reward so that a person with m rewards stays within `rho`."""
+    """Return the zCDP that may be spent on one reward so that a person with m rewards stays within `rho`.
+
+    Args:
+        rho: the zCDP that may be spent on one person.
+        contributions: m, how many rewards of one person enter at most.
+    """
     m = _validate.integer("[1, inf)", contributions=contributions)
     return down(Fraction(_validate.real("(0, inf)", rho=rho)) / m**2)
 
 
 def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
-    """Return what a guarantee for one reward is worth to a person who gives m of them."""
+    """Return what a guarantee for one reward is worth to a person who gives m of them.
+
+    Args:
+        guarantee: what holds for one reward.
+        contributions: m, how many rewards of one person enter at most.
+    """
     m = _validate.integer("[1, inf)", contributions=contributions)
     if guarantee.unit != ONE_REWARD:
         raise InvalidInput(f"Expected the guarantee's unit={guarantee.unit!r} to be {ONE_REWARD!r}.")

@@ -9,6 +9,7 @@ The first reward is the worst placed, it is in every release.
 import math
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from dpbandits.privacy.events import DiscreteLaplaceEvent, Event, LaplaceEvent
 from dpbandits.privacy.renyi import zcdp_epsilon
 from dpbandits.privacy.rounding import above, below
 
-SERIES = ("y", "x", "constant")
+Series = Literal["y", "x", "constant"]
+SERIES: tuple[Series, ...] = get_args(Series)
 MAX_HORIZON = 1_000_000_000
 MAX_RELEASES = 10_000_000
 # Up to so many releases are composed one by one, which takes some ten seconds (benchmarks/results.md). More are bounded
@@ -39,6 +41,10 @@ def interval_epsilon(budget: Budget, v: float = 1.1) -> float:
 
     ε = (√((ln(1/δ') + 4ε') / 8ζ(v)) - √(ln(1/δ') / 8ζ(v)))², at most 1.
 
+    Args:
+        budget: what may be spent on one reward; its delta is above 0.
+        v: the exponent of the noise, in (1, 1.5].
+
     >>> interval_epsilon(Budget(1.0, math.exp(-10)), v=1.1)
     0.0039643
     """
@@ -50,11 +56,17 @@ def interval_epsilon(budget: Budget, v: float = 1.1) -> float:
     return min(1.0, below(root * root / eight_zeta, margins=4))
 
 
-def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float) -> NDArray[np.int64]:
+def release_times(epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: float) -> NDArray[np.int64]:
     """Return the counts W_1 < W_2 < ... <= horizon at which the sum is released (Lemma B.1).
 
     With p = v for the y-series and p = v/2 for the x-series, W_{k+1} is the first w > W_k such that
     Σ_{i = W_k + 1..w} i^-p >= 1/(ε w^p). The constant series is every multiple of ⌈1/ε⌉.
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to which count.
 
     >>> release_times(0.00397, v=1.1, series="y", horizon=1000)
     array([ 46, 177, 354, 553, 765, 985])
@@ -68,7 +80,7 @@ def release_times(epsilon: float, v: float = 1.1, series: str = "y", *, horizon:
 
 
 def release_progression(
-    epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float
+    epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: float
 ) -> tuple[NDArray[np.int64], int]:
     """Return the release times up to `horizon` in short: the irregular first ones, and the step in which they go on.
 
@@ -77,6 +89,12 @@ def release_progression(
     that length on, all have it, and a schedule for ever needs a short table. A table of 10^5 entries, or one that
     reaches n = 10^9, ends there: steps of ⌈1/ε⌉ follow, which Lemma B.1 allows as well. (No time is listed if W_1 is
     after the horizon.)
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to which count; it may be infinite.
 
     >>> times, step = release_progression(0.007, v=1.1, series="y", horizon=10**15)
     >>> len(times), int(times[-1]), step
@@ -93,7 +111,7 @@ def release_progression(
     return np.array(_irregular_times(epsilon, p, int(min(horizon, MAX_HORIZON))), dtype=np.int64), longest
 
 
-def release_sequence(epsilon: float, v: float = 1.1, series: str = "y", *, horizon: int) -> Iterator[int]:
+def release_sequence(epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: int) -> Iterator[int]:
     """Return the release times up to `horizon` one by one, found as they are asked for: a long table takes seconds.
 
     >>> next(release_sequence(1e-6, v=1.1, series="y", horizon=10**15))
@@ -150,11 +168,16 @@ def _longest_step(epsilon: float) -> int:
 
 
 def interval_events(
-    epsilon: float, v: float = 1.1, series: str = "y", *, horizon: float, grid_bits: int | None = None
+    epsilon: float, v: float = 1.1, series: Series = "y", *, horizon: float, grid_bits: int | None = None
 ) -> list[Event]:
     """Return the releases of one arm up to `horizon`, as sums: Laplace noise of scale n^(v/2) at n = W_k.
 
-    `grid_bits` is that of the live noise source, whose noise is discrete; None means continuous noise.
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        horizon: up to which count.
+        grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
     """
     return _events_at(release_times(epsilon, v, series, horizon=horizon), v, grid_bits)
 
@@ -168,12 +191,19 @@ def _events_at(times: NDArray[np.int64], v: float, grid_bits: int | None) -> lis
 
 
 def published_interval_guarantee(
-    epsilon: float, v: float = 1.1, series: str = "y", *, delta: float, horizon: float = math.inf
+    epsilon: float, v: float = 1.1, series: Series = "y", *, delta: float, horizon: float = math.inf
 ) -> Guarantee:
     """Return the bound of Corollary 3.1 at `horizon`: the smaller of its two branches that the series allows.
 
     C = ε (t^(1-v/2) - v/2)/(1 - v/2) is pure; it is proved for the x- and constant series only.
     D = 2 ε ζ(v) + √(2 ε ζ(v) ln(1/δ)) holds for all three, and at any horizon.
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        delta: that of branch D; with 0 there is branch C alone.
+        horizon: up to which count; by default for ever.
     """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
@@ -199,7 +229,7 @@ def published_interval_guarantee(
 def interval_guarantee(
     epsilon: float,
     v: float = 1.1,
-    series: str = "y",
+    series: Series = "y",
     *,
     delta: float,
     horizon: float = math.inf,
@@ -209,7 +239,15 @@ def interval_guarantee(
 
     A finite horizon is accounted release by release (`compose`). Without one, or with more than 10^5 releases, the
     squares of all losses add up to at most S (see `squared_loss_bound`), and pure releases with Σ ε² <= S are
-    together S/2-zCDP. `grid_bits` is that of the live noise source; None means continuous noise.
+    together S/2-zCDP.
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
+        delta: that of the guarantee; above 0 if there is no horizon.
+        horizon: up to which count; by default for ever.
+        grid_bits: that of the live noise source, whose noise is discrete. None means continuous noise.
     """
     horizon = _validate.horizon(horizon)
     too_long = horizon > MAX_HORIZON or horizon * epsilon > MAX_RELEASES
@@ -225,12 +263,17 @@ def interval_guarantee(
     return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP, certified=True)
 
 
-def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> float:
+def squared_loss_bound(epsilon: float, v: float = 1.1, series: Series = "y") -> float:
     """Return a bound on Σ_k W_k^-v over the whole infinite schedule.
 
     The releases up to n = 10^5 are summed as they are. Beyond the last of them, W, Lemma B.1 gives (*)
     W_k^-v <= ε Σ_{W_{k-1} < i <= W_k} i^-v (for the x-series because i^(-v/2) >= W_k^(-v/2)), together at most
     ε ζ(v, W + 1). The constant series is exactly f^-v ζ(v).
+
+    Args:
+        epsilon: the internal epsilon: about one release per 1/epsilon plays.
+        v: the exponent of the noise, in (1, 1.5].
+        series: which intervals, Lemma B.1's "y" or "x", or "constant".
     """
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)
@@ -241,7 +284,7 @@ def squared_loss_bound(epsilon: float, v: float = 1.1, series: str = "y") -> flo
     return above(float(np.sum(times.astype(np.float64) ** -v)) + _tail(last, epsilon, v))
 
 
-def squared_loss_after(last: int, epsilon: float, v: float = 1.1, series: str = "y") -> float:
+def squared_loss_after(last: int, epsilon: float, v: float = 1.1, series: Series = "y") -> float:
     """Return a bound on Σ W_k^-v over all releases after the one at n = `last`, or over all of them if that is 0."""
     epsilon = _validate.real("(0, 1]", epsilon=epsilon)
     v = _validated_v(v)

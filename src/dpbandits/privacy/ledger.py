@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpbandits._validate import shown
-from dpbandits.errors import InvalidInput, LedgerError
+from dpbandits.errors import InvalidInput, LedgerError, WrongKind
 
 GENESIS = "0" * 64  # what row 0 has for the hash of the row before
 Head = tuple[int, str]
@@ -111,6 +111,10 @@ def verify(text: str, head: Head | None = None) -> Head:
 
     A chain cannot show that rows are missing at its end, or were added: pass the `head` that was kept elsewhere to
     check that. What the rows say is not looked at: `dpbandits.live.check_ledger` checks that too.
+
+    Args:
+        text: the export, a row per line.
+        head: the number and the hash of the last row, as they were kept; by default any end will do.
     """
     validated_head(head)
     found = (-1, GENESIS)
@@ -139,7 +143,7 @@ def _chained(number: int, previous: str, content_json: str) -> Row:
 
 def _verified_rows(text: str) -> Iterator[Row]:
     if not isinstance(text, str):
-        raise LedgerError(f"Expected a ledger as text, not {shown(text)}.")
+        raise WrongKind(f"Expected a ledger as text, not {shown(text)}.")
     if not text.strip():
         raise LedgerError("The text is empty: a ledger has at least one row.")
     previous = GENESIS

@@ -37,6 +37,10 @@ def rdp_epsilon(events: Iterable[Event], delta: float) -> float:
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """Return an epsilon such that every rho-zCDP mechanism is (epsilon, delta)-DP.
 
+    Args:
+        rho: what the mechanism costs in zCDP.
+        delta: at which delta, in (0, 1).
+
     >>> zcdp_epsilon(rho=0.1, delta=1e-6)
     2.142
     """

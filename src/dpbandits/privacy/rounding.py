@@ -75,6 +75,10 @@ def scale_for(epsilon: float, uses: int = 1) -> float:
 
     It is the Laplace scale of a sum of rewards in [0, 1] when one reward enters `uses` released sums.
 
+    Args:
+        epsilon: what all these sums may cost together.
+        uses: how many released sums one reward enters; one by default.
+
     >>> scale_for(0.1), scale_for(0.5, uses=3)
     (10.0, 6.0)
     """

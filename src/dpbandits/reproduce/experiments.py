@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from dpbandits.environments import Bernoulli
-from dpbandits.policies import DPUCB, UCB, DPUCBBound, DPUCBInt, Policy, PrivateUCB
-from dpbandits.privacy import Guarantee
+from dpbandits.policies import DPUCB, UCB, Bonus, DPUCBBound, DPUCBInt, Policy, PrivateUCB, Variant
+from dpbandits.privacy import Guarantee, Series
 
 HORIZON = 100_000
 RUNS = 100
@@ -76,7 +76,7 @@ def _guarantee(policy: Policy, horizon: int) -> Guarantee | None:
     return policy.guarantee(horizon)
 
 
-def published_interval(epsilon: float, series: str = "y", bonus: str = "frozen") -> DPUCBInt:
+def published_interval(epsilon: float, series: Series = "y", bonus: Bonus = "frozen") -> DPUCBInt:
     """Return DP-UCB-Int as the experiments use it, with noise that is drawn once."""
     return DPUCBInt(epsilon=epsilon, delta=DELTA, v=V, series=series, bonus=bonus, accounting="corollary")
 
@@ -106,7 +106,7 @@ class Panel:
 
     def lines(self, form: str) -> tuple[Line, ...]:
         """Return its curves, as published or as certified."""
-        variant = "published" if form == "published" else "proved"
+        variant: Variant = "published" if form == "published" else "proved"
         interval = (
             published_interval(self.epsilon)
             if form == "published"

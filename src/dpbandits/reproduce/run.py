@@ -16,12 +16,12 @@ from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary
 
 
-def play_panels(study: Study, progress: bool | None = None) -> None:
+def play_panels(study: Study, *, progress: bool | None = None) -> None:
     """Run every policy of the four panels, as published and as certified, as often as the settings say."""
     _play(study, study.summary, progress)
 
 
-def play_more(study: Study, progress: bool | None = None) -> None:
+def play_more(study: Study, *, progress: bool | None = None) -> None:
     """Run those policies of the panels again and again whose mean a few runs decide."""
     _play(study, study.steady, progress)
 
@@ -41,7 +41,7 @@ def _play(study: Study, play: Callable[[Policy, Environment], RegretSummary], pr
     study.parts.on_runs = lambda runs: None
 
 
-def check_claims(study: Study, claims: Iterable[Claim] = CLAIMS, progress: bool | None = None) -> dict[str, Finding]:
+def check_claims(study: Study, claims: Iterable[Claim] = CLAIMS, *, progress: bool | None = None) -> dict[str, Finding]:
     """Test the claims, each once: what was found by an earlier process with the same settings is taken as it is."""
     listed = list(claims)
     findings = {}

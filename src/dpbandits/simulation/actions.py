@@ -15,13 +15,23 @@ from dpbandits.simulation.trials import Trials
 _MAX_SEQUENCES = 2**22
 
 
-def count_actions(policy: Policy, rewards: ArrayLike, *, arms: int, trials: int, seed: int) -> Counter[tuple[int, ...]]:
+def count_actions(
+    policy: Policy, rewards: ArrayLike, *, arms: int, trials: int, seed: int = 0
+) -> Counter[tuple[int, ...]]:
     """Play a policy many times on the same rewards and count the sequences of arms, numbered from 1.
 
+    Args:
+        policy: what to play.
+        rewards: one for every step, in [0, 1], whichever arm is chosen.
+        arms: how many arms.
+        trials: how many runs.
+        seed: the same seed gives the same numbers, on any number of cores.
+
     >>> from dpbandits import UCB
-    >>> count_actions(UCB(), [0, 1, 0, 0], arms=2, trials=10, seed=0)
+    >>> count_actions(UCB(), [0, 1, 0, 0], arms=2, trials=10)
     Counter({(1, 2, 2, 2): 10})
     """
+    _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
     script = Script(numbers("rewards", rewards, 0, 1))
     arms = _validate.integer("[1, 1000]", arms=arms)
     trials = _validate.integer("[1, inf)", trials=trials)

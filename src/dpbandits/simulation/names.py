@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
-from dpbandits.errors import InvalidInput
+from dpbandits._validate import shown
+from dpbandits.errors import InvalidInput, WrongKind
 from dpbandits.policies.base import Policy
 from dpbandits.policies.labels import label
 
@@ -21,12 +22,12 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
     if isinstance(policies, Policy):
         policies = [policies]
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        raise InvalidInput(f"Expected policies={policies!r} to be policies, such as [UCB(), DPUCB(epsilon=1.0)].")
+        raise WrongKind(f"Expected policies={shown(policies)} to be policies, such as [UCB(), DPUCB(epsilon=1.0)].")
     given = policies if isinstance(policies, Mapping) else None
     listed = list(policies.values()) if isinstance(policies, Mapping) else list(policies)
     for policy in listed:
         if not isinstance(policy, Policy):
-            raise InvalidInput(f"Expected {policy!r} to be a policy, such as UCB() or DPUCB(epsilon=1.0).")
+            raise WrongKind(f"Expected {shown(policy)} to be a policy, such as UCB() or DPUCB(epsilon=1.0).")
         # Its repr names every setting, and its random numbers follow from it: it must be the same in every process.
         parameters = getattr(policy, "__dataclass_params__", None)
         if parameters is None or not parameters.frozen or " at 0x" in repr(policy):

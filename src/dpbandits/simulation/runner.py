@@ -43,10 +43,15 @@ def summarise(
 ) -> Iterator[RegretSummary]:
     """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
 
-    It is one summary that grows, with about `points` times; its memory does not grow. The last one has all runs. With
-    `shuffled` the policy gets the arms in another random order in every run. A summary that was left, saved and loaded
-    again can be passed as `begun`: with the same other arguments, or more runs, it goes on where it was, to the same
-    bits. It must have whole chunks of runs, as all but the last one have. `progress` is that of `simulate`.
+    It is one summary that grows; its memory does not grow. The last one has all runs.
+
+    Args:
+        policy: what is played.
+        environment, horizon, runs, seed, workers, progress: as in `simulate`.
+        shuffled: whether the policy gets the arms in another random order in every run.
+        points: at about how many times regret is kept.
+        begun: a summary that was left, saved and loaded again: with the same other arguments, or more runs, it goes on
+            where it was, to the same bits. It must have whole chunks of runs, as all but the last one have.
     """
     horizon, runs, seed, workers = checked(environment, horizon, runs, seed, workers)
     checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
@@ -133,8 +138,7 @@ def checked(
     environment: Environment, horizon: int, runs: int, seed: int, workers: int | None
 ) -> tuple[int, int, int, int]:
     """Return horizon, runs, seed and the number of workers, all of them checked."""
-    if not isinstance(environment, Environment):
-        raise InvalidInput(f"Expected environment={environment!r} to be an Environment, such as Bernoulli([0.9, 0.6]).")
+    _validate.check_kind(Environment, "an Environment, such as Bernoulli([0.9, 0.6])", environment=environment)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return (
         _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon),

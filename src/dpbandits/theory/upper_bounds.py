@@ -23,6 +23,7 @@ proves nothing. Theorem 3.5 is false, so there is nothing to correct either.
 """
 
 import math
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +35,11 @@ from dpbandits.errors import InvalidInput
 FOUR_ZETA = 4 * 2.6123753486854883  # 4 ζ(3/2), in Theorems 3.3 and 3.5
 _PER_ARM = 1 + 2 * math.pi**2 / 3  # in Theorem 3.2
 _LARGEST_T = 1e75  # t^4 is a float
+
+FormOfTheorem32 = Literal["corrected", "published", "appendix"]
+FORMS_OF_THEOREM_3_2: tuple[FormOfTheorem32, ...] = get_args(FormOfTheorem32)
+FormOfTheorem33 = Literal["published", "threshold"]
+FORMS_OF_THEOREM_3_3: tuple[FormOfTheorem33, ...] = get_args(FormOfTheorem33)
 
 
 def one_per_arm(name: str, numbers: ArrayLike) -> list[float]:
@@ -60,7 +66,7 @@ def dp_ucb_bound(
     t: float,
     epsilon: float,
     *,
-    form: str = "corrected",
+    form: FormOfTheorem32 = "corrected",
     split: bool = True,
     balance: float | None = None,
     capped: bool = True,
@@ -82,7 +88,7 @@ def dp_ucb_bound(
     """
     log_t, inferior = _prepared(gaps, t)
     epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-    form = _validate.one_of(("corrected", "published", "appendix"), form=form)
+    form = _validate.one_of(FORMS_OF_THEOREM_3_2, form=form)
     noise_epsilon = epsilon / 2 if _validate.flag(split=split) and form == "corrected" else epsilon
 
     def bound(chosen: float) -> float:
@@ -98,7 +104,9 @@ def dp_ucb_bound(
     return _capped(best, inferior, t, capped)
 
 
-def dp_ucb(gaps: ArrayLike, t: float, epsilon: float, *, form: str = "published", capped: bool = True) -> float:
+def dp_ucb(
+    gaps: ArrayLike, t: float, epsilon: float, *, form: FormOfTheorem33 = "published", capped: bool = True
+) -> float:
     """Return the bound that Theorem 3.3 states for DP-UCB, whose proof is not valid.
 
     `form="threshold"` puts the noise of a stream of t items, split, into the proof's condition
@@ -109,7 +117,7 @@ def dp_ucb(gaps: ArrayLike, t: float, epsilon: float, *, form: str = "published"
     """
     log_t, inferior = _prepared(gaps, t)
     epsilon = _validate.real("(0, inf)", epsilon=epsilon)
-    if _validate.one_of(("published", "threshold"), form=form) == "published":
+    if _validate.one_of(FORMS_OF_THEOREM_3_3, form=form) == "published":
         pulls = noise_pulls_of_theorem_3_3(epsilon, log_t)
     else:
         factor = 8 * (2 + math.sqrt(3.5)) * (3.5 * log_t + math.log(4)) * (math.log2(t) + 1)
@@ -158,7 +166,7 @@ def noise_pulls(gap: float, log_t: float, noise_epsilon: float, balance: float) 
     return float(-b * lambertw(argument, -1).real)  # n = B ln(2n)
 
 
-def _dp_ucb_bound_of_arm(gap: float, log_t: float, epsilon: float, form: str, balance: float) -> float:
+def _dp_ucb_bound_of_arm(gap: float, log_t: float, epsilon: float, form: FormOfTheorem32, balance: float) -> float:
     if form == "published":
         from_noise = noise_regret_of_theorem_3_2(epsilon, balance, log_t)
     elif form == "appendix":

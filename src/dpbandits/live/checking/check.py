@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from dpbandits._validate import shown
-from dpbandits.errors import InvalidInput, LedgerError
+from dpbandits._validate import check_kind, shown
+from dpbandits.errors import InvalidInput, LedgerError, WrongKind
 from dpbandits.live.checking.promise import Promise, read_promise
 from dpbandits.live.checking.releases import Releases
 from dpbandits.live.checking.verdict import (
@@ -172,10 +172,10 @@ def _of_person(spent: Guarantee | None, promise: Promise) -> Guarantee | None:
 
 def _check_arguments(text: object, claim: object, head: object, policy: object) -> None:
     if not isinstance(text, str):
-        raise InvalidInput(f"Expected a ledger as text, not {shown(text)}.")
-    if claim is not None and not isinstance(claim, Budget):
-        raise InvalidInput(f"Expected claim={shown(claim)} to be a Budget, such as Budget(epsilon=1).")
+        raise WrongKind(f"Expected a ledger as text, not {shown(text)}.")
+    if claim is not None:
+        check_kind(Budget, "a Budget, such as Budget(epsilon=1)", claim=claim)
     if not isinstance(head, str):
         validated_head(head)
     if policy is not None and not (isinstance(policy, type) and issubclass(policy, Policy)):
-        raise InvalidInput(f"Expected policy={shown(policy)} to be the class of a policy.")
+        raise WrongKind(f"Expected policy={shown(policy)} to be the class of a policy.")

@@ -3,6 +3,7 @@
 import math
 
 from dpbandits.mechanisms import Hybrid
+from dpbandits.policies import Variant
 from dpbandits.privacy import Budget, group_guarantee, per_reward_budget
 from dpbandits.privacy import Guarantee as Proved
 from dpbandits.reproduce.claims.base import Finding, Verdict, claim, judged
@@ -90,7 +91,8 @@ def no_assumption(study: Study) -> Finding:
 def post_processing(study: Study) -> Finding:
     """Actions never show more than the sums do."""
     rows, ratios = [], []
-    for variant, split in (("published", False), ("proved", True)):
+    splits: dict[Variant, bool] = {"published": False, "proved": True}
+    for variant, split in splits.items():
         loss = Hybrid(epsilon=1.0, split=split).item_loss(4096)
         ratio, *_ = telling_ratio(study, variant)
         ratios.append((ratio, loss))

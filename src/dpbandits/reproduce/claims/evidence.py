@@ -3,7 +3,8 @@
 from collections import Counter
 
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
-from dpbandits.policies import DPUCB
+from dpbandits.policies import DPUCB, Bonus, Variant
+from dpbandits.privacy import Series
 from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
 from dpbandits.reproduce.statistics import Interval, log_ratio, mean_at
 from dpbandits.reproduce.study import Study
@@ -29,7 +30,7 @@ def means_of_panel(study: Study, panel: Panel) -> dict[str, Interval]:
     return {name: mean_at(of_panel(study, panel, name)) for name in PRIVATE}
 
 
-def long_interval_runs(study: Study, bonus: str = "frozen") -> RegretSummary:
+def long_interval_runs(study: Study, bonus: Bonus = "frozen") -> RegretSummary:
     """Return runs of DP-UCB-Int that are ten times as long, on two arms at ε = 1."""
     policy, runs = published_interval(1.0, bonus=bonus), study.scaled(10_000 if bonus == "frozen" else 4000, least=500)
     return study.summary(policy, TWO_ARMS.environment, horizon=10 * study.settings.horizon, runs=runs)
@@ -40,7 +41,7 @@ def long_ucb_runs(study: Study) -> RegretSummary:
     return study.summary(EASY.published("UCB"), TWO_ARMS.environment, horizon=10 * study.settings.horizon)
 
 
-def reading_runs(study: Study, panel: Panel, series: str) -> RegretSummary:
+def reading_runs(study: Study, panel: Panel, series: Series) -> RegretSummary:
     """Return runs of DP-UCB-Int with another series: many at ε = 1, where few of them decide the mean."""
     policy = published_interval(panel.epsilon, series)
     runs = study.scaled(5000, least=500) if panel.epsilon == 1.0 else None  # at 0.1 nearly all is the initial phase
@@ -53,7 +54,7 @@ def printed_runs(study: Study, panel: Panel) -> RegretSummary:
     return study.summary(policy, panel.scenario.environment)
 
 
-def telling_ratio(study: Study, variant: str) -> tuple[Interval, int, int, int]:
+def telling_ratio(study: Study, variant: Variant) -> tuple[Interval, int, int, int]:
     """Return ln of the ratio at which DP-UCB with ε = 1 plays the telling arms, and the counts and trials behind it."""
     policy, trials = DPUCB(epsilon=1.0, variant=variant), study.scaled(2_000_000, least=200_000)
 

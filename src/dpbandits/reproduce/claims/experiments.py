@@ -1,7 +1,7 @@
 """Claims of the experiments section: what the four panels show."""
 
 from dpbandits.environments import Bernoulli
-from dpbandits.policies import PrivateUCB
+from dpbandits.policies import PrivateUCB, Relaxation
 from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
 from dpbandits.reproduce.claims.evidence import (
     EASY,
@@ -266,7 +266,7 @@ def spread(study: Study) -> Finding:
 def spread_private_ucb(study: Study) -> Finding:
     """Only an algorithm that does not explore can lose everything or nothing."""
     largest = GAP * study.settings.horizon
-    widths: dict[str, list[float]] = {"published": [], "none": []}
+    widths: dict[Relaxation, list[float]] = {"published": [], "none": []}
     for relaxation, found in widths.items():
         for epsilon in (1.0, 0.1):
             summary = study.summary(PrivateUCB(epsilon=epsilon, relaxation=relaxation), TWO_ARMS.environment)
