@@ -20,7 +20,7 @@ from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
 from phases import Phases
-from serving import SERVABLE, WAYS, shown
+from serving import SERVABLE, WAYS, SharedNoise, shown
 from tampering import Content, chained, copied
 
 
@@ -74,9 +74,8 @@ def test_ledgers_at_every_moment_hold() -> None:
 def test_a_long_ledger_is_not_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many releases the rows are composed by a quick bound, which is above what tight accounting calibrated."""
     monkeypatch.setattr("dpbandits.live.checking.releases.MOST_COMPOSED", 5)
-    bandit = dpb.Bandit(
-        dpb.DPUCBInt(epsilon=2.0, delta=1e-3, series="constant", horizon=200), arms=2, accept_delta=True
-    )
+    policy = dpb.DPUCBInt(epsilon=2.0, delta=1e-3, series="constant", horizon=200)
+    bandit = dpb.Bandit(policy, arms=2, accept_delta=True, noise=SharedNoise(3))
     while not bandit.exhausted:
         bandit.update(bandit.select(), 0.0 if bandit.select() else 1.0)
     found = check_ledger(bandit.ledger.to_jsonl())
