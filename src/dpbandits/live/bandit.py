@@ -17,13 +17,14 @@ from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of
 from dpbandits.live.closings import Answer, Closing, checked_closings, listed
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
-from dpbandits.live.estimates import Comparison, Estimate, interval
+from dpbandits.live.estimates import Comparison, Estimate
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
+from dpbandits.live.overview import Overview
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.rollback import Witness, ask, validated_witness
-from dpbandits.live.spent import Spent, spent_on
+from dpbandits.live.spent import Spent
 from dpbandits.live.turns import Turns
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
@@ -221,12 +222,7 @@ class Bandit:
 
     def spent(self) -> Spent:
         """Return the largest loss of any one reward so far."""
-        with self._turns.alone():
-            learner = self._read()
-            scales = learner.worst_scales()
-        # The rest takes a while, and others may go on meanwhile.
-        grid = 2**self._configuration.grid_bits
-        return spent_on(scales, learner.terms, self._configuration.contributions, grid)
+        return self._overview().spent()
 
     @property
     def ledger(self) -> Ledger:
@@ -252,29 +248,18 @@ class Bandit:
         arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
         reward like any other, the default one.
         """
-        confidence = _validate.real("(0, 1)", confidence=confidence)
-        return {arm: self._estimate(number, confidence) for number, arm in enumerate(self.arms)}
+        return self._overview().estimates(confidence)
 
     def compare(self, a: str | int, b: str | int, confidence: float = 0.95) -> Comparison:
         """Tell whether arm b is better than arm a: right whenever the intervals of `estimates` are."""
-        confidence = _validate.real("(0, 1)", confidence=confidence)
         numbers = self._arm_number(a), self._arm_number(b)
         if numbers[0] == numbers[1]:
             raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
-        first, second = (self._estimate(number, confidence) for number in numbers)
-        return Comparison(first.arm, second.arm, second.low - first.high, second.high - first.low, confidence)
+        return self._overview().compare(*numbers, confidence)
 
-    def _estimate(self, number: int, confidence: float) -> Estimate:
-        gamma = 1 - confidence
+    def _overview(self) -> Overview:
         with self._turns.alone():
-            learner = self._read()
-            releases, mean, weights = learner.statistics[number].summary()
-            rewards = learner.schedule.count(releases)
-        # The rest takes a while, and others may go on meanwhile.
-        to_units = self._configuration.rewards.from_unit
-        low, high = interval(releases, mean, weights, gamma, len(self.arms), learner.source.rounding)
-        shown = to_units(mean) if releases else None
-        return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, releases)
+            return Overview.of(self._configuration, self._read())
 
     # ---- moving and ending
 
