@@ -8,10 +8,12 @@ Every choice is a function of releases, counts of assignments and the order of a
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
+from dpbandits._writing import write_file
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of
@@ -22,6 +24,9 @@ from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
 from dpbandits.live.overview import Overview
+from dpbandits.live.reporting.figure import overview_figure
+from dpbandits.live.reporting.frames import arms_frame
+from dpbandits.live.reporting.page import overview_page
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.rollback import Witness, ask, validated_witness
 from dpbandits.live.spent import Spent
@@ -31,6 +36,10 @@ from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Guarantee, Ledger
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 class Bandit:
@@ -256,6 +265,18 @@ class Bandit:
         if numbers[0] == numbers[1]:
             raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
         return self._overview().compare(*numbers, confidence)
+
+    def to_pandas(self, confidence: float = 0.95) -> "pd.DataFrame":
+        """Return the assignments, estimates and intervals of all arms as a table, a row for each."""
+        return arms_frame(self._overview(), confidence)
+
+    def plot(self) -> "Figure":
+        """Draw who got which arm, the estimates with their 95% intervals, and the budget that is spent."""
+        return overview_figure(self._overview())
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write all that may be shown as one page (.html), in plain words, for whoever the experiment belongs to."""
+        write_file(Path(path), overview_page(self._overview()))
 
     def _overview(self) -> Overview:
         with self._turns.alone():
