@@ -115,3 +115,11 @@ def test_what_is_no_journal_is_refused_in_one_sentence(run: Any, bandit: dpb.Ban
         assert err.count("\n") == 1
     status, _, err = run(tmp_path / "trial.journal", "--report", tmp_path / "page.pdf")
     assert (status, err.endswith("to end in .html.\n")) == (2, True)
+
+
+def test_an_interrupt_is_no_verdict(run: Any, bandit: dpb.Bandit, tmp_path: Path, monkeypatch: Any) -> None:
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbandits.cli.show.looked_at", interrupted)
+    assert run(tmp_path / "trial.journal") == (130, "", "Stopped. Nothing was changed.\n")

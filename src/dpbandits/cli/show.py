@@ -1,6 +1,7 @@
 """`dpbandits show`: what may be shown of a live experiment, from its journal, also while it runs."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -48,7 +49,11 @@ def show_experiment_command(
     """
     check_ending(report=report, allowed=(".html",))
     kind = None if policy is None else policy_class(policy)
-    overview = looked_at(AcknowledgedRecords(journal, mark), kind)
+    try:
+        overview = looked_at(AcknowledgedRecords(journal, mark), kind)
+    except KeyboardInterrupt:
+        print("Stopped. Nothing was changed.", file=sys.stderr)
+        raise SystemExit(130) from None
     found = Findings(overview)
     if as_json:
         print(json.dumps(to_plain(found), indent=2, allow_nan=False))
