@@ -200,6 +200,7 @@ code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: var
   .numeric tr { display: grid; grid-template-columns: 1fr 1fr; }
   .numeric td { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .6rem; }
   .numeric td::before { content: attr(data-label); color: var(--faint); }
+  .numeric td:not(:first-child) div { margin-left: auto; }
   .numeric td:first-child { font-weight: 600; grid-column: 1 / -1; }
   .numeric td:first-child::before { content: none; }
 }

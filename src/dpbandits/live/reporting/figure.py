@@ -68,7 +68,7 @@ def _draw_history(axes: "Axes", found: Findings) -> None:
     axes.set_xlabel(_RELEASES)
     axes.set_ylabel("mean reward")
     axes.set_title("Estimates with 95% intervals", fontsize="medium", loc="left")
-    axes.legend(frameon=False, fontsize="small")
+    axes.legend(fontsize="small", framealpha=0.7, edgecolor="none")
 
 
 def _draw_intervals(axes: "Axes", found: Findings) -> None:
@@ -93,9 +93,9 @@ def _draw_budget(axes: "Axes", found: Findings) -> None:
     axes.axhline(budget, color=COLOURS[0], linewidth=1.2, linestyle="--", label=f"promised: {budget:.4g}")
     axes.set_ylim(0, 1.1 * budget)
     axes.set_xlabel(_RELEASES)
-    axes.set_ylabel("epsilon")
-    about = "about, at delta " + f"{found.overview.terms.person.delta:.3g}" if found.overview.terms.person.delta else ""
-    axes.set_title(f"Privacy budget spent{', ' if about else ''}{about}", fontsize="medium", loc="left")
+    delta = found.overview.terms.person.delta
+    axes.set_ylabel(f"epsilon, about, at delta {delta:.3g}" if delta else "epsilon")
+    axes.set_title("Privacy budget spent", fontsize="medium", loc="left")
     axes.legend(frameon=False, fontsize="small", loc="lower right")
 
 
