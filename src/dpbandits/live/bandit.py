@@ -132,7 +132,6 @@ class Bandit:
     ) -> None:
         self._configuration = configuration
         self._learner = learner
-        self._numbers = {arm: number for number, arm in enumerate(configuration.arms)}
         self._journal = journal
         self._witness = witness
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
@@ -204,7 +203,7 @@ class Bandit:
         with self._turns.alone():
             learner = self._step()
             number = learner.selection
-            played = self._arm_number(arm)
+            played = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
             selected = learner.awaited[number].arm
@@ -261,10 +260,7 @@ class Bandit:
 
     def compare(self, a: str | int, b: str | int, confidence: float = 0.95) -> Comparison:
         """Tell whether arm b is better than arm a: right whenever the intervals of `estimates` are."""
-        numbers = self._arm_number(a), self._arm_number(b)
-        if numbers[0] == numbers[1]:
-            raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
-        return self._overview().compare(*numbers, confidence)
+        return self._overview().compare(a, b, confidence)
 
     def to_pandas(self, confidence: float = 0.95) -> "pd.DataFrame":
         """Return the assignments, estimates and intervals of all arms as a table, a row for each."""
@@ -396,20 +392,8 @@ class Bandit:
         self._turns.check_open()
         return self._learner
 
-    # ---- names and numbers
-
     def _assignment(self, number: int, arm: int) -> Assignment:
         return Assignment(id_of(self._learner.tag, number), self.arms[arm])
-
-    def _arm_number(self, arm: str | int) -> int:
-        try:
-            number = None if isinstance(arm, bool | float) else self._numbers.get(arm)
-        except TypeError:  # not even hashable
-            number = None
-        if number is None:
-            shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
-            raise InvalidInput(f"Expected arm={_validate.shown(arm)} to be one of {shown}.")
-        return number
 
 
 def _nothing() -> None:

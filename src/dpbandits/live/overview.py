@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dpbandits import _validate
+from dpbandits.errors import InvalidInput
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Comparison, Estimate, Estimator, Statistic, interval
 from dpbandits.live.learner import Learner
@@ -79,10 +80,14 @@ class Overview:
         shown = to_units(mean) if count else None
         return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, count)
 
-    def compare(self, a: int, b: int, confidence: float) -> Comparison:
-        """Tell whether arm number b is better than arm number a."""
+    def compare(self, a: Arm, b: Arm, confidence: float) -> Comparison:
+        """Tell whether arm b is better than arm a."""
         confidence = _validate.real("(0, 1)", confidence=confidence)
-        return difference(self.estimate(a, confidence), self.estimate(b, confidence), confidence)
+        numbers = self.configuration.arm_number(a), self.configuration.arm_number(b)
+        if numbers[0] == numbers[1]:
+            raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
+        first, second = (self.estimate(number, confidence) for number in numbers)
+        return difference(first, second, confidence)
 
     def spent(self) -> Spent:
         """Return the largest loss of any one reward so far."""
