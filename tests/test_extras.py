@@ -49,6 +49,8 @@ ENTRIES: dict[str, list[Callable[[Path], Any]]] = {
     ],
     "numba_cuda": [lambda folder: dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), gpu=True)],
     "pandas": [
+        lambda folder: dpb.Bandit(dpb.recommended(epsilon=1.0), 2).to_pandas(),
+        lambda folder: dpb.Ledger().to_pandas(),
         lambda folder: RESULT.summary(),
         lambda folder: RESULT.to_pandas(),
         lambda folder: comparison.Leaderboard(()).to_pandas(),
@@ -58,6 +60,7 @@ ENTRIES: dict[str, list[Callable[[Path], Any]]] = {
         lambda folder: reproduce.write_all(NOTHING, {}, folder),
     ],
     "matplotlib": [
+        lambda folder: dpb.Bandit(dpb.recommended(epsilon=1.0), 2).plot(),
         lambda folder: RESULT.plot(),
         lambda folder: plots.plot_regret({}, RESULT.checkpoints, "nothing"),
         lambda folder: plots.same_every_time().__enter__(),
@@ -171,6 +174,7 @@ for _ in range(100):
     bandit.close(person, reward=1.0)
 assert len(bandit.ledger) > 1
 bandit.estimates(), bandit.compare("A", "B"), bandit.spent()
+bandit.report("trial.html")
 export = bandit.ledger.to_jsonl()
 assert dpb.check_ledger(export, claim=dpb.Budget(5.0), head=bandit.ledger.head).verdict == "holds"
 pathlib.Path("trial.jsonl").write_text(export)
@@ -178,6 +182,7 @@ pathlib.Path("trial.jsonl").write_text(export)
 for words in (
     ["ledger", "verify", "trial.jsonl", "--report", "ledger.html"],
     ["ledger", "show", "trial.jsonl"],
+    ["show", "trial.journal", "--report", "shown.html"],
     ["policies"],
     ["audit", "broken"],
     ["audit", "dp-ucb", "--exact", "--horizon", "20"],
@@ -199,3 +204,4 @@ def test_the_base_needs_no_extra(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.splitlines()[-1] == "[]"
     assert (tmp_path / "ledger.html").exists()
+    assert (tmp_path / "shown.html").read_bytes() == (tmp_path / "trial.html").read_bytes()

@@ -59,11 +59,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, with its file for Markdown and its content for the page."""
+    """A drawing, with its file for Markdown and its content for the page, where it has this width if there is room."""
 
     file: str
     svg: bytes
     alt: str
+    width: int | None = None  # pixels; None: whatever there is
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,8 @@ def _html(block: Block) -> str:
 
 def _html_picture(picture: Picture) -> str:
     data = base64.b64encode(picture.svg).decode()
-    return f'<img alt="{escape(picture.alt)}" src="data:image/svg+xml;base64,{data}">'
+    width = "" if picture.width is None else f' style="max-width: {picture.width}px"'
+    return f'<img alt="{escape(picture.alt)}"{width} src="data:image/svg+xml;base64,{data}">'
 
 
 def _html_cell(cell: Cell) -> str:
@@ -154,25 +156,30 @@ def _html_cell(cell: Cell) -> str:
 
 
 _STYLE = """\
-:root { color-scheme: light; }
-body { margin: 0; background: #fff; color: #1a1a1a;
+:root { color-scheme: light dark; --page: #fff; --text: #1a1a1a; --faint: #666; --rule: #ddd; --strong: #999;
+  --code: #f2f2f2; }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #16181c; --text: #e8e8e8; --faint: #aaa; --rule: #3a3d42; --strong: #777; --code: #25282d; }
+}
+body { margin: 0; background: var(--page); color: var(--text); overflow-wrap: break-word;
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 78rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 1rem 0; }
-h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem; border-bottom: 2px solid #ddd; padding-bottom: .2rem; }
+h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem; border-bottom: 2px solid var(--rule); padding-bottom: .2rem; }
 h3 { font-size: 1.1rem; margin: 1.5rem 0 .5rem; }
 main > p, li { max-width: 52rem; }
 li { margin: 0 0 .4rem; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 34rem), 1fr)); gap: 1rem; }
-.pictures img { width: 100%; max-width: 46rem; height: auto; }
+.pictures img { width: 100%; max-width: 46rem; height: auto; background: #fff; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; line-height: 1.4; margin: .75rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .5rem .6rem; border-bottom: 1px solid #ddd; }
-thead th { border-bottom: 2px solid #999; position: sticky; top: 0; background: #fff; }
+th, td { text-align: left; vertical-align: top; padding: .5rem .6rem; border-bottom: 1px solid var(--rule); }
+thead th { border-bottom: 2px solid var(--strong); position: sticky; top: 0; background: var(--page); }
 td p { margin: 0 0 .35rem; }
 .words td:nth-child(4) { min-width: 16rem; }
 .numeric td:not(:first-child), .numeric th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums; }
 .numeric td { white-space: nowrap; }
-code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: #f2f2f2; padding: .1rem .3rem;
+.numeric td:first-child { white-space: normal; overflow-wrap: anywhere; }
+code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: var(--code); padding: .1rem .3rem;
   border-radius: 3px; overflow-wrap: anywhere; }
 .badge { display: inline-block; font-weight: 600; padding: .05rem .55rem; border-radius: 1rem; border: 1.5px solid;
   white-space: nowrap; }
@@ -186,12 +193,15 @@ code { font: .8rem/1.4 ui-monospace, Menlo, Consolas, monospace; background: #f2
   h1 { font-size: 1.5rem; }
   thead { display: none; }
   table, tbody, tr, td { display: block; width: 100%; box-sizing: border-box; }
-  tr { border: 1px solid #ccc; border-radius: 8px; margin: 0 0 1rem; padding: .3rem .2rem; }
+  tr { border: 1px solid var(--rule); border-radius: 8px; margin: 0 0 1rem; padding: .3rem .2rem; }
   td { border: 0; padding: .25rem .6rem; min-width: 0 !important; }
-  .words td::before { content: attr(data-label); display: block; font-size: .75rem; font-weight: 600; color: #666; }
-  .numeric td { display: flex; justify-content: space-between; gap: 1rem; }
-  .numeric td::before { content: attr(data-label); color: #666; }
-  .numeric td:first-child { font-weight: 600; }
+  .words td::before { content: attr(data-label); display: block; font-size: .75rem; font-weight: 600;
+    color: var(--faint); }
+  .numeric tr { display: grid; grid-template-columns: 1fr 1fr; }
+  .numeric td { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 .6rem; }
+  .numeric td::before { content: attr(data-label); color: var(--faint); }
+  .numeric td:not(:first-child) div { margin-left: auto; }
+  .numeric td:first-child { font-weight: 600; grid-column: 1 / -1; }
   .numeric td:first-child::before { content: none; }
 }
 """

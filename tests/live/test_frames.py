@@ -262,11 +262,11 @@ def test_a_forged_record_is_refused_in_one_sentence(tmp_path: Path, record: dict
 
 @pytest.mark.parametrize("text", ["[]", "7", "null", '"x"', "{", "[" * 100_000, "9" * 5000, '{"a": NaN}'])
 def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
-    from dpbandits.live.journal import _chained
+    from dpbandits.live.records import chained
 
     path = journal_with(tmp_path, {"assign": 0, "block": None})
     last = path.read_bytes().splitlines()[-1][:16].decode()
-    checksum = _chained(last, text.encode())
+    checksum = chained(last, text.encode())
     with path.open("ab") as file:
         file.write(f"{checksum} {text}\n".encode())
     path.with_name("journal.mark").write_text(f"{7:<20} {checksum}\n")

@@ -1,4 +1,4 @@
-"""The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan`, `audit` and `ledger`."""
+"""The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan`, `audit`, `show` and `ledger`."""
 
 import os
 import sys

@@ -29,6 +29,10 @@ COMMANDS = {
     "compare": Listed("compare", "Rank policies over many bandits and privacy levels."),
     "policies": Listed("simulate", "List the policies: names, guarantees, settings, where they come from."),
     "audit": Listed("audit", "Try to break a privacy claim."),
+    "show": Listed(
+        "show",
+        "Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.",
+    ),
     "ledger": Listed("ledger", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."),
     "reproduce": Listed("reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."),
 }

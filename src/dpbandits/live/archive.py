@@ -6,6 +6,7 @@ steps are taken again, with the released values that it holds; nothing is drawn.
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,10 @@ from dpbandits.live.configuration import Configuration, Terms, read_format, read
 from dpbandits.live.cost import SAME, check_terms
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
-from dpbandits.live.noise import Drawn
+from dpbandits.live.noise import Drawn, Undrawn
+from dpbandits.live.overview import Overview
+from dpbandits.live.policy_names import policy_of
+from dpbandits.live.watching import AcknowledgedRecords
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
 from dpbandits.privacy import Ledger
@@ -107,20 +111,52 @@ def resumed(
     With `sticky_as_begun` the journal says whether it is sticky. Nothing is written: whatever is wrong with the
     journal, it stays as it is.
     """
-    learner = None
+
+    def as_asked(begun: dict[str, Any]) -> Configuration:
+        asked = replace(configuration, file_format=read_format(begun))
+        if sticky_as_begun:
+            asked = replace(asked, sticky=read_sticky(begun))
+        # An earlier format has no word for it, and none of its bandits is sticky.
+        _check_begun(journal, {"sticky": False, **begun}, {"sticky": asked.sticky, **asked.to_dict()})
+        return asked
+
+    return _followed(journal, as_asked, source)
+
+
+@clean
+def looked_at(journal: AcknowledgedRecords, kind: type[Policy] | None) -> Overview:
+    """Return what may be shown of the bandit whose journal this is. A policy that is not ours comes as its class.
+
+    The steps are taken again with a source that draws nothing, and nothing is written.
+    """
+
+    def as_begun(begun: dict[str, Any]) -> Configuration:
+        return Configuration.from_dict(begun, None if kind is None else policy_of(kind, begun["policy"]))
+
+    found = _followed(journal, as_begun, None)
+    assert found is not None, "a record was acknowledged"
+    return Overview.of(*found)
+
+
+def _followed(
+    journal: Journal | AcknowledgedRecords,
+    configured: Callable[[dict[str, Any]], Configuration],
+    source: SecureNoise | None,
+) -> tuple[Configuration, Learner] | None:
+    found = None
     with Progress(journal.acknowledged, "steps") as bar:
-        bar.describe("resuming")
+        bar.describe("reading")
         for number, record in enumerate(journal.records()):
-            if learner is None:
-                configuration, learner = _first(journal, record, configuration, source, sticky_as_begun)
-            elif not _is_followed(learner, record):
+            if found is None:
+                found = _first(journal, record, configured, source)
+            elif not _is_followed(found[1], record):
                 raise JournalError(
                     f"The journal {journal.path} cannot be followed from record {number} on: "
                     "it was written by another version of dpbandits or of the policy."
                 )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
-    return None if learner is None else (configuration, learner)
+    return found
 
 
 @clean
@@ -139,19 +175,16 @@ def go_on(journal: Journal, configuration: Configuration, learner: Learner) -> N
 
 
 def _first(
-    journal: Journal, record: dict[str, Any], given: Configuration, source: SecureNoise, sticky_as_begun: bool
+    journal: Journal | AcknowledgedRecords,
+    record: dict[str, Any],
+    configured: Callable[[dict[str, Any]], Configuration],
+    source: SecureNoise | None,
 ) -> tuple[Configuration, Learner]:
-    """Return the learner of the first record, if it was begun as it is asked for now."""
+    """Return the learner of the first record, with noise from the source, or one that never draws."""
     problem = None
     try:
-        begun = record["configuration"]
-        configuration = replace(given, file_format=read_format(begun))
-        if sticky_as_begun:
-            configuration = replace(configuration, sticky=read_sticky(begun))
-        # An earlier format has no word for it, and none of its bandits is sticky.
-        sticky = {"sticky": configuration.sticky}
-        _check_begun(journal, {"sticky": False, **begun}, {**sticky, **configuration.to_dict()})
-        learner = _restored(configuration, record["learner"], source)
+        configuration = configured(record["configuration"])
+        learner = _restored(configuration, record["learner"], source or Undrawn(configuration.grid_bits))
         if not learner.is_fresh:
             raise InvalidInput("Its first record is not that of a fresh bandit.")
         return configuration, learner
@@ -161,7 +194,7 @@ def _first(
         problem = str(refusal)
     except Exception:  # noqa: BLE001  (a record that somebody made up may be anything)
         problem = "Its first record is not that of a bandit."
-    raise JournalError(f"The journal {journal.path} cannot be gone on with. {problem}")
+    raise JournalError(f"The journal {journal.path} cannot be followed. {problem}")
 
 
 def _check_begun(journal: Journal, begun: dict[str, Any], asked: dict[str, Any]) -> None:

@@ -8,28 +8,38 @@ Every choice is a function of releases, counts of assignments and the order of a
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
+from dpbandits._writing import write_file
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of
 from dpbandits.live.closings import Answer, Closing, checked_closings, listed
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
-from dpbandits.live.estimates import Comparison, Estimate, interval
+from dpbandits.live.estimates import Comparison, Estimate
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.noise import live_source
+from dpbandits.live.overview import Overview
+from dpbandits.live.reporting.figure import overview_figure
+from dpbandits.live.reporting.frames import arms_frame
+from dpbandits.live.reporting.page import overview_page
 from dpbandits.live.rewards import OutOfBounds, RewardScale
 from dpbandits.live.rollback import Witness, ask, validated_witness
-from dpbandits.live.spent import Spent, spent_on
+from dpbandits.live.spent import Spent
 from dpbandits.live.turns import Turns
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Guarantee, Ledger
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 class Bandit:
@@ -119,7 +129,6 @@ class Bandit:
     ) -> None:
         self._configuration = configuration
         self._learner = learner
-        self._numbers = {arm: number for number, arm in enumerate(configuration.arms)}
         self._journal = journal
         self._witness = witness
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
@@ -191,7 +200,7 @@ class Bandit:
         with self._turns.alone():
             learner = self._step()
             number = learner.selection
-            played = self._arm_number(arm)
+            played = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
             selected = learner.awaited[number].arm
@@ -218,12 +227,7 @@ class Bandit:
 
     def spent(self) -> Spent:
         """Return the largest loss of any one reward so far."""
-        with self._turns.alone():
-            learner = self._read()
-            scales = learner.worst_scales()
-        # The rest takes a while, and others may go on meanwhile.
-        grid = 2**self._configuration.grid_bits
-        return spent_on(scales, learner.terms, self._configuration.contributions, grid)
+        return self._overview().spent()
 
     @property
     def ledger(self) -> Ledger:
@@ -249,29 +253,27 @@ class Bandit:
         arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
         reward like any other, the default one.
         """
-        confidence = _validate.real("(0, 1)", confidence=confidence)
-        return {arm: self._estimate(number, confidence) for number, arm in enumerate(self.arms)}
+        return self._overview().estimates(confidence)
 
     def compare(self, a: str | int, b: str | int, confidence: float = 0.95) -> Comparison:
         """Tell whether arm b is better than arm a: right whenever the intervals of `estimates` are."""
-        confidence = _validate.real("(0, 1)", confidence=confidence)
-        numbers = self._arm_number(a), self._arm_number(b)
-        if numbers[0] == numbers[1]:
-            raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
-        first, second = (self._estimate(number, confidence) for number in numbers)
-        return Comparison(first.arm, second.arm, second.low - first.high, second.high - first.low, confidence)
+        return self._overview().compare(a, b, confidence)
 
-    def _estimate(self, number: int, confidence: float) -> Estimate:
-        gamma = 1 - confidence
+    def to_pandas(self, confidence: float = 0.95) -> "pd.DataFrame":
+        """Return the assignments, estimates and intervals of all arms as a table, a row for each."""
+        return arms_frame(self._overview(), confidence)
+
+    def plot(self) -> "Figure":
+        """Draw who got which arm, the estimates with their 95% intervals, and the budget that is spent."""
+        return overview_figure(self._overview())
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write all that may be shown as one page (.html), in plain words, for whoever the experiment belongs to."""
+        write_file(Path(path), overview_page(self._overview()))
+
+    def _overview(self) -> Overview:
         with self._turns.alone():
-            learner = self._read()
-            releases, mean, weights = learner.statistics[number].summary()
-            rewards = learner.schedule.count(releases)
-        # The rest takes a while, and others may go on meanwhile.
-        to_units = self._configuration.rewards.from_unit
-        low, high = interval(releases, mean, weights, gamma, len(self.arms), learner.source.rounding)
-        shown = to_units(mean) if releases else None
-        return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, releases)
+            return Overview.of(self._configuration, self._read())
 
     # ---- moving and ending
 
@@ -387,20 +389,8 @@ class Bandit:
         self._turns.check_open()
         return self._learner
 
-    # ---- names and numbers
-
     def _assignment(self, number: int, arm: int) -> Assignment:
         return Assignment(id_of(self._learner.tag, number), self.arms[arm])
-
-    def _arm_number(self, arm: str | int) -> int:
-        try:
-            number = None if isinstance(arm, bool | float) else self._numbers.get(arm)
-        except TypeError:  # not even hashable
-            number = None
-        if number is None:
-            shown = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
-            raise InvalidInput(f"Expected arm={_validate.shown(arm)} to be one of {shown}.")
-        return number
 
 
 def _nothing() -> None:

@@ -9,6 +9,7 @@ import numbers
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,21 @@ class Configuration:
     def repeats(self) -> bool:
         """Whether a person who has given all their rewards gets their latest assignment again."""
         return self.file_format >= 3
+
+    def arm_number(self, arm: str | int) -> int:
+        """Return the number of the arm with this name."""
+        try:
+            number = None if isinstance(arm, bool | float) else self._numbers.get(arm)
+        except TypeError:  # not even hashable
+            number = None
+        if number is None:
+            names = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
+            raise InvalidInput(f"Expected arm={shown(arm)} to be one of {names}.")
+        return number
+
+    @cached_property
+    def _numbers(self) -> dict[str | int, int]:
+        return {arm: number for number, arm in enumerate(self.arms)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":

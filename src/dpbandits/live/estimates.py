@@ -22,14 +22,13 @@ either side with probability at most γ / (2 K k (k + 1)), which adds up to γ.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.live.blocks import Schedule
 from dpbandits.policies import Block
 
 _NEWTON_STEPS = 8
@@ -68,10 +67,14 @@ def best_weights(blocks: Sequence[Block]) -> Weights:
 
 
 class Estimator:
-    """The weights of one schedule, for as many releases as an arm has had."""
+    """The weights of one schedule, for as many releases as an arm has had.
 
-    def __init__(self, schedule: Schedule) -> None:
-        self._schedule = schedule
+    Args:
+        beginning: returns the first blocks of the schedule, so many of them.
+    """
+
+    def __init__(self, beginning: Callable[[int], Sequence[Block]]) -> None:
+        self._beginning = beginning
         self._kept: dict[int, Weights] = {}
 
     def weights(self, releases: int) -> Weights:
@@ -79,17 +82,17 @@ class Estimator:
         if releases not in self._kept:
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
-            self._kept[releases] = best_weights(self._schedule.beginning(releases))
+            self._kept[releases] = best_weights(self._beginning(releases))
         return self._kept[releases]
 
 
 class Statistic:
     """The released values of one arm, and the estimate that they make together."""
 
-    def __init__(self, estimator: Estimator) -> None:
+    def __init__(self, estimator: Estimator, values: Iterable[float] = ()) -> None:
         self._estimator = estimator
-        self._values: list[float] = []
-        self._mean: float | None = 0.0  # None: to be computed
+        self._values = list(values)
+        self._mean: float | None = None if self._values else 0.0  # None: to be computed
 
     def add(self, value: float) -> None:
         """Take in one more released sum."""
@@ -100,6 +103,11 @@ class Statistic:
     def releases(self) -> int:
         """How many there were."""
         return len(self._values)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The released sums, in the order in which they came."""
+        return tuple(self._values)
 
     @property
     def mean(self) -> float:
@@ -156,7 +164,7 @@ def lower_limit(weights: Weights, estimate: float, log_term: float) -> float:
     return float(limit(best.x))
 
 
-def _rounded(*values: float) -> list[str]:
+def rounded(*values: float) -> list[str]:
     """Return values with as many digits as tell them apart: about three of their range."""
     width = max(values) - min(values)
     decimals = min(max(3 - math.ceil(math.log10(width)), 0), 12) if width > 0 else 3
@@ -177,7 +185,7 @@ class Estimate:
     def __str__(self) -> str:
         if self.mean is None:
             return f"{self.arm}: nothing released yet"
-        mean, low, high = _rounded(self.mean, self.low, self.high)
+        mean, low, high = rounded(self.mean, self.low, self.high)
         return f"{self.arm}: {mean}, between {low} and {high} (from {self.rewards} rewards)"
 
 
@@ -197,7 +205,7 @@ class Comparison:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
 
     def __str__(self) -> str:
-        low, high = _rounded(self.low, self.high)
+        low, high = rounded(self.low, self.high)
         span = f"the difference is between {low} and {high} with confidence {self.confidence}"
         if self.verdict == "undecided":
             return f"whether {self.b} is better than {self.a} is undecided: {span}"

@@ -1,8 +1,6 @@
 """Journal: an append-only file of records that survives being killed at any moment.
 
-A record is one line, a checksum and JSON. The checksum covers the record and the checksum before it, so it shows when
-records were changed, removed or moved by accident (whoever can write the file can compute checksums too). An appended
-record is on disk (fsync) before `append` returns.
+A record is one line (live/records.py). An appended record is on disk (fsync) before `append` returns.
 
 Beside the journal, or better on another disk, lies its high-water mark: the number and checksum of the last record
 that was acknowledged. It tells two things apart that look alike. A last record that was never acknowledged and is
@@ -14,10 +12,7 @@ One process at a time: the file is locked as long as it is open. It is for its o
 `begin` or `go_on` nothing on disk is changed.
 """
 
-import hashlib
-import json
 import os
-import re
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,13 +23,17 @@ from dpbandits import _forks
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.private_file import PrivateFile
-
-_CHECKSUM = 16  # hexadecimal digits
-_START = "0" * _CHECKSUM
-_BEGINNING = re.compile(rb"[0-9a-f]{0,%d} ?" % _CHECKSUM)  # of a journal, however short it is
-_MARK = re.compile(rb"(-1|[0-9]+) +([0-9a-f]{%d})\n" % _CHECKSUM)
-_MARK_WIDTH = 20  # digits of the number, so that a new mark always covers the old one
-_LONGEST_MARK = 100
+from dpbandits.live.records import (
+    BEGINNING,
+    LONGEST_MARK,
+    START,
+    Mark,
+    can_begin,
+    line_of,
+    mark_of,
+    parsed_line,
+    parsed_mark,
+)
 
 
 class Journal:
@@ -61,7 +60,7 @@ class Journal:
         except BaseException:
             self.close()
             raise
-        self._checksum = _START
+        self._checksum = START
         self._count = 0  # of the records that were read
         self._end = 0  # of the last of them, in bytes
         self._last_line = b""
@@ -79,11 +78,11 @@ class Journal:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records one by one. When all have come, none is missing."""
-        number, expected = (-1, _START) if self._confirmed is None else self._confirmed
-        if self._confirmed is None and not _BEGINNING.fullmatch(self._file.beginning(_CHECKSUM + 1)):
+        number, expected = (-1, START) if self._confirmed is None else self._confirmed
+        if self._confirmed is None and not can_begin(self._file.beginning(BEGINNING)):
             raise self._unmarked(is_journal=False)  # without reading it: it may be anything, of any size
         for line in self._file.lines():
-            record, checksum = _parsed(self._checksum, line)
+            record, checksum = parsed_line(self._checksum, line)
             if self._confirmed is None:
                 raise self._unmarked(is_journal=record is not None)
             if record is None:
@@ -122,7 +121,7 @@ class Journal:
 
     def _take_back(self) -> None:
         """Remove what was made; killed anywhere in between, it leaves a journal that has yet to begin."""
-        self._count, self._checksum = 0, _START
+        self._count, self._checksum = 0, START
         with suppress(OSError, JournalError):
             self._confirm(durable=False)
         self._file.unmake()
@@ -165,7 +164,7 @@ class Journal:
         _close(self._file, self._mark)
 
     def _append(self, record: dict[str, Any], durable_mark: bool) -> None:
-        line, self._checksum = _line(self._checksum, record)
+        line, self._checksum = line_of(self._checksum, record)
         self._file.write(line)
         self._count += 1
         self._end += len(line)
@@ -176,21 +175,14 @@ class Journal:
             raise self._lost(self._mark)
 
     def _confirm(self, *, durable: bool) -> None:
-        text = f"{self._count - 1:<{_MARK_WIDTH}} {self._checksum}\n"
-        self._mark.overwrite(text.encode("ascii"), durable=durable)
+        self._mark.overwrite(mark_of(self._count - 1, self._checksum), durable=durable)
 
     def _lost(self, file: PrivateFile) -> JournalError:
         return JournalError(f"{file.path} was deleted, moved or changed while it was open.")
 
-    def _read_mark(self) -> tuple[int, str] | None:
-        """Return what the mark says; None if there is none, or an empty one, left by a kill while it was made."""
-        content = b"".join(self._mark.lines()) if self._mark.size() <= _LONGEST_MARK else b"?"
-        if not content:
-            return None
-        matched = _MARK.fullmatch(content)
-        if matched is None or (matched[1] == b"-1" and matched[2] != _START.encode("ascii")):
-            raise JournalError(f"The high-water mark {self._mark_path} is damaged.")
-        return int(matched[1]), matched[2].decode("ascii")
+    def _read_mark(self) -> Mark | None:
+        content = b"".join(self._mark.lines()) if self._mark.size() <= LONGEST_MARK else b"?"
+        return parsed_mark(content, self._mark_path)
 
     def _unmarked(self, is_journal: bool) -> JournalError:
         if not is_journal:
@@ -215,29 +207,6 @@ def journal_at(path: object, mark: object) -> Journal | None:
             raise InvalidInput(f"Expected mark={shown(mark)} together with a journal, whose mark it is.")
         return None
     return Journal(path, mark)  # type: ignore[arg-type]
-
-
-def _line(checksum: str, record: dict[str, Any]) -> tuple[bytes, str]:
-    text = json.dumps(record, separators=(",", ":"), allow_nan=False)
-    checksum = _chained(checksum, text.encode("ascii"))
-    return f"{checksum} {text}\n".encode("ascii"), checksum
-
-
-def _parsed(checksum: str, line: bytes) -> tuple[dict[str, Any] | None, str]:
-    """Return the record of a line and its checksum; None if the line is not what was written after `checksum`."""
-    found, text = line[:_CHECKSUM], line[_CHECKSUM + 1 : -1]
-    checksum = _chained(checksum, text)
-    if not line.endswith(b"\n") or line[_CHECKSUM : _CHECKSUM + 1] != b" " or found != checksum.encode("ascii"):
-        return None, ""
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):  # somebody else computed the checksum
-        return None, ""
-    return (record, checksum) if isinstance(record, dict) else (None, "")
-
-
-def _chained(checksum: str, text: bytes) -> str:
-    return hashlib.blake2b(checksum.encode("ascii") + text, digest_size=_CHECKSUM // 2).hexdigest()
 
 
 def _close(*files: PrivateFile) -> None:

@@ -8,7 +8,6 @@ they do with their own sums, nothing but the releases that their blocks declare 
 """
 
 import copy
-import math
 import secrets
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -68,7 +67,7 @@ class Learner:
         self.source = source
         self.places = Places(arms, self.schedule, limit)
         self.units = Units(configuration.contributions, sticky=configuration.sticky, repeats=configuration.repeats)
-        estimator = Estimator(self.schedule)
+        estimator = Estimator(self.schedule.beginning)
         self.statistics = [Statistic(estimator) for _ in range(arms)]
         self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
         self.ledger = Ledger()
@@ -190,12 +189,6 @@ class Learner:
             self.noise.check_taken()
             self.statistics[arm].add(drawn.value)
             self.steps[arm].append(drawn.steps)
-
-    def worst_scales(self) -> list[float]:
-        """Return the scales, on the grid, of the releases that the reward that has lost most is in."""
-        if self.schedule.is_cumulative:
-            return max(self.steps, key=lambda steps: math.fsum(1 / scale for scale in steps)).copy()
-        return [min(scale for steps in self.steps for scale in steps)] if any(self.steps) else []
 
     # ---- moving
 

@@ -31,6 +31,14 @@ def live_source(noise: object) -> SecureNoise:
     return noise
 
 
+class Undrawn(SecureNoise):
+    """The noise source where nothing may be drawn: releases that were made before are read, and no more."""
+
+    def draw(self, scale: float, mechanism: int) -> int:
+        """Refuse to."""
+        raise StepError("Nothing is drawn where a journal is only looked at.")
+
+
 def is_same_scale(stored: float, scheduled: float) -> bool:
     """Tell whether a scale that was stored can be that of a block, as another machine may have rounded it."""
     return abs(stored / scheduled - 1) <= _SAME

@@ -77,3 +77,13 @@ def policy_from(plain: Settings, file_format: int) -> Policy:
     if name not in POLICIES:
         raise InvalidInput(f"Expected policy={shown(name)} to be one of ours, or to be passed as well.")
     return POLICIES[name](**settings)
+
+
+def policy_of(kind: type[Policy], plain: Settings) -> Policy:
+    """Return the policy of a class that is not one of ours, with the settings that were written down."""
+    if plain["name"] != kind.name:
+        raise InvalidInput(f"Expected policy={kind.__name__} to be the one that was written down, {plain['name']}.")
+    try:
+        return kind(**{key: value for key, value in plain.items() if key != "name"})
+    except TypeError:
+        raise InvalidInput(f"Expected policy={kind.__name__} to take the settings that were written down.") from None

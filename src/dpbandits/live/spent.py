@@ -1,5 +1,6 @@
 """Spent: how much of the budget the releases so far have used, for the worst-placed reward."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,13 @@ class Spent:
         if self.delta == 0:
             return f"{self.epsilon:.4g} of {self.budget:.4g} spent"
         return f"about {self.epsilon:.4g} of {self.budget:.4g} spent, at delta {self.delta:.3g}"
+
+
+def worst_scales(steps: Sequence[Sequence[float]], is_cumulative: bool) -> Sequence[float]:
+    """Return the scales of the releases that the reward that has lost most is in, of the releases of every arm."""
+    if is_cumulative:
+        return max(steps, key=lambda scales: math.fsum(1 / scale for scale in scales))
+    return [min(scale for scales in steps for scale in scales)] if any(steps) else []
 
 
 def spent_on(steps: Sequence[float], terms: Terms, contributions: int, grid: int) -> Spent:

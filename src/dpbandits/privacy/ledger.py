@@ -21,10 +21,14 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dpbandits._extras import require_extras
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, LedgerError, WrongKind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GENESIS = "0" * 64  # what row 0 has for the hash of the row before
 Head = tuple[int, str]
@@ -85,6 +89,15 @@ class Ledger:
         ledger._rows.extend(_verified_rows(text))
         _check_head(ledger.head, head)
         return ledger
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the releases as a table, indexed by their row's number: arm, scale, value, whatever a row says."""
+        require_extras("pandas")
+        import pandas as pd
+
+        contents = {row.number: row.content for row in self}
+        releases = {number: content for number, content in contents.items() if "mechanism" in content}
+        return pd.DataFrame(list(releases.values()), index=pd.Index(list(releases), dtype="int64", name="row"))
 
     def verify(self) -> Head:
         """Check the chain again and return the head; raise LedgerError at the first row that does not fit."""

@@ -1,0 +1,122 @@
+"""`dpbandits show`: what may be shown of a live experiment, from its journal, also while it runs."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated
+
+import typer
+
+from dpbandits._writing import write_file
+from dpbandits.cli.app import app
+from dpbandits.cli.files import policy_class
+from dpbandits.cli.words import check_ending
+from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Paragraph, Table
+from dpbandits.live.archive import looked_at
+from dpbandits.live.reporting.contents import contents
+from dpbandits.live.reporting.findings import Findings, short_names
+from dpbandits.live.reporting.page import overview_page
+from dpbandits.live.reporting.plain import to_plain
+from dpbandits.live.watching import AcknowledgedRecords
+
+_WIDTH = 80
+_ARMS, _RELEASES = 20, 5  # on a screen
+_GAP = "  "
+_wrapped = partial(wrap, width=_WIDTH, break_on_hyphens=False)
+
+
+@app.command("show")
+def show_experiment_command(
+    journal: Annotated[Path, typer.Argument(help="The journal of a live experiment, which may be running.")],
+    mark: Annotated[Path | None, typer.Option(help="Its high-water mark. Default: JOURNAL.mark.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write it as a page to this file (.html).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with all arms and releases.")] = False,
+) -> None:
+    """Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.
+
+    The journal is opened for reading alone, without a lock, beside the program that writes it, and nothing is changed.
+    Rewards, and how many answers are awaited, are not shown. Examples:
+
+    dpbandits show trial.journal
+
+    dpbandits show trial.journal --mark /other/disk/trial.mark --report trial.html
+    """
+    check_ending(report=report, allowed=(".html",))
+    kind = None if policy is None else policy_class(policy)
+    try:
+        overview = looked_at(AcknowledgedRecords(journal, mark), kind)
+    except KeyboardInterrupt:
+        print("Stopped. Nothing was changed.", file=sys.stderr)
+        raise SystemExit(130) from None
+    found = Findings(overview)
+    if as_json:
+        print(json.dumps(to_plain(found), indent=2, allow_nan=False))
+    else:
+        print("\n".join(_lines(contents(found, _ARMS, _RELEASES))))
+    if report is not None:
+        write_file(report, overview_page(overview))
+        if not as_json:
+            print(f"\nReport: {report}")
+
+
+# ---- a report on a terminal
+
+
+def _lines(blocks: Sequence[Block]) -> Iterator[str]:
+    """Yield a report in lines of 80 columns. Pictures are for pages."""
+    for block in blocks:
+        if isinstance(block, Heading):
+            yield from (block.text,) if block.level == 1 else ("", block.text)
+            yield ("=" if block.level == 1 else "-") * len(block.text)
+        elif isinstance(block, Paragraph):
+            yield from _wrapped(block.text)
+        elif isinstance(block, Bullets):
+            for lead, item in block.items:
+                yield from _item(lead, item)
+        elif isinstance(block, Table):
+            yield from _columns(block) if block.numeric else _statements(block)
+
+
+def _item(lead: str, item: Cell) -> Iterator[str]:
+    if not isinstance(item, Code):
+        yield from _wrapped(f"{lead} {_words(item)}", initial_indent="- ", subsequent_indent="  ")
+        return
+    yield f"- {lead}"
+    # A command in several lines is still one that can be copied.
+    yield from " \\\n".join(
+        _wrapped(item.text, width=_WIDTH - 2, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
+    ).splitlines()
+
+
+def _statements(table: Table) -> Iterator[str]:
+    for row in table.rows:
+        for name, cell in zip(table.header, row, strict=True):
+            if isinstance(cell, tuple):
+                yield from _wrapped(_words(cell))
+            else:
+                yield f"{name}: {_words(cell)}"
+
+
+def _columns(table: Table) -> Iterator[str]:
+    """Yield a table whose first column gives way: names are cut to what is left of the width."""
+    rows = [table.header, *(tuple(map(_words, row)) for row in table.rows)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
+    left = _WIDTH - sum(widths[1:]) - len(_GAP) * (len(widths) - 1)
+    first = max(min(widths[0], left), 3)
+    names = short_names([row[0] for row in rows[1:]], first)
+    for name, row in zip([table.header[0], *names], rows, strict=True):
+        cells = [name.ljust(first)]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        yield _GAP.join(cells).rstrip()
+
+
+def _words(cell: Cell) -> str:
+    if isinstance(cell, tuple):
+        return " ".join(map(_words, cell))
+    return cell.text if isinstance(cell, Code | Badge) else cell

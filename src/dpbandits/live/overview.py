@@ -1,0 +1,108 @@
+"""Overview: everything about a live bandit that may be shown, at one moment.
+
+It is made of the configuration, of what was released, and of how many assignments every arm has had. Rewards, sums in
+flight, how many answers are awaited, keys and names of people never get here, so nothing that is made of an overview
+can show them: estimates, what was spent, the page, the figure, the tables, `dpbandits show`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dpbandits import _validate
+from dpbandits.errors import InvalidInput
+from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.estimates import Comparison, Estimate, Estimator, Statistic, interval
+from dpbandits.live.learner import Learner
+from dpbandits.live.spent import Spent, spent_on, worst_scales
+from dpbandits.policies import Block
+from dpbandits.privacy import Ledger
+
+Arm = str | int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """What may be shown of a bandit. Making one copies references; computing begins when something is asked."""
+
+    configuration: Configuration
+    terms: Terms
+    ledger: Ledger
+    assigned_to: tuple[int, ...]  # assignments of every arm
+    exhausted: bool
+    blocks: tuple[Block, ...]  # of one arm's schedule, as far as any arm has had releases
+    values: tuple[tuple[float, ...], ...]  # released sums of every arm
+    steps: tuple[tuple[float, ...], ...]  # the scales of their noises, on the grid
+    rounding: float  # by which a reward was changed at most on its way into the sums
+
+    @classmethod
+    def of(cls, configuration: Configuration, learner: Learner) -> "Overview":
+        """Return what may be shown of a learner between two steps."""
+        most = max(statistic.releases for statistic in learner.statistics)
+        return cls(
+            configuration=configuration,
+            terms=learner.terms,
+            ledger=learner.ledger.copy(),
+            assigned_to=tuple(learner.assigned_to),
+            exhausted=learner.places.exhausted,
+            blocks=tuple(learner.schedule.beginning(most)) if most else (),
+            values=tuple(statistic.values for statistic in learner.statistics),
+            steps=tuple(map(tuple, learner.steps)),
+            rounding=learner.source.rounding,
+        )
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The names of the arms."""
+        return self.configuration.arms
+
+    @property
+    def assigned(self) -> int:
+        """How many assignments there were."""
+        return sum(self.assigned_to)
+
+    @property
+    def is_cumulative(self) -> bool:
+        """Whether a release is of all rewards of its arm so far; where an arm has had two, they tell."""
+        return len(self.blocks) > 1 and self.blocks[1].first == 1
+
+    def estimates(self, confidence: float) -> dict[Arm, Estimate]:
+        """Return the mean of every arm with its interval."""
+        confidence = _validate.real("(0, 1)", confidence=confidence)
+        return {arm: self.estimate(number, confidence) for number, arm in enumerate(self.arms)}
+
+    def estimate(self, number: int, confidence: float, releases: int | None = None) -> Estimate:
+        """Return the mean of one arm with its interval, as it is or as it was after so many releases of the arm."""
+        statistic = Statistic(self._estimator, self.values[number][:releases])
+        count, mean, weights = statistic.summary()
+        low, high = interval(count, mean, weights, 1 - confidence, len(self.arms), self.rounding)
+        to_units = self.configuration.rewards.from_unit
+        rewards = self.blocks[count - 1].last if count else 0
+        shown = to_units(mean) if count else None
+        return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, count)
+
+    def compare(self, a: Arm, b: Arm, confidence: float) -> Comparison:
+        """Tell whether arm b is better than arm a."""
+        confidence = _validate.real("(0, 1)", confidence=confidence)
+        numbers = self.configuration.arm_number(a), self.configuration.arm_number(b)
+        if numbers[0] == numbers[1]:
+            raise InvalidInput(f"Expected two different arms to compare, not {a!r} twice.")
+        first, second = (self.estimate(number, confidence) for number in numbers)
+        return difference(first, second, confidence)
+
+    def spent(self) -> Spent:
+        """Return the largest loss of any one reward so far."""
+        return self.spent_in(self.steps)
+
+    def spent_in(self, steps: tuple[tuple[float, ...], ...]) -> Spent:
+        """Return the largest loss of any one reward in releases with these scales, given for every arm."""
+        worst = worst_scales(steps, self.is_cumulative)
+        return spent_on(worst, self.terms, self.configuration.contributions, 2**self.configuration.grid_bits)
+
+    @cached_property
+    def _estimator(self) -> Estimator:
+        return Estimator(lambda releases: self.blocks[:releases])
+
+
+def difference(a: Estimate, b: Estimate, confidence: float) -> Comparison:
+    """Return what two estimates say about each other: whether b is better than a."""
+    return Comparison(a.arm, b.arm, b.low - a.high, b.high - a.low, confidence)

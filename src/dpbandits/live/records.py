@@ -1,0 +1,69 @@
+"""Records: the lines of a journal and the words of its mark, as bytes.
+
+A record is one line, a checksum and JSON. The checksum covers the record and the checksum before it, so it shows when
+records were changed, removed or moved by accident (whoever can write the file can compute checksums too). A mark is the
+number and the checksum of the last record that was acknowledged.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from dpbandits.errors import JournalError
+
+Mark = tuple[int, str]
+
+_DIGITS = 16  # of a checksum, hexadecimal
+START = "0" * _DIGITS
+BEGINNING = _DIGITS + 1  # bytes of a journal that tell whether it can be one
+_BEGINNING = re.compile(rb"[0-9a-f]{0,%d} ?" % _DIGITS)
+_MARK = re.compile(rb"(-1|[0-9]+) +([0-9a-f]{%d})\n" % _DIGITS)
+_MARK_WIDTH = 20  # digits of the number, so that a new mark always covers the old one
+LONGEST_MARK = 100  # bytes
+
+
+def can_begin(content: bytes) -> bool:
+    """Tell whether a journal, however short it is, can begin with these bytes."""
+    return _BEGINNING.fullmatch(content) is not None
+
+
+def mark_of(number: int, checksum: str) -> bytes:
+    """Return the mark of the record with this number and checksum; -1 before the first one."""
+    return f"{number:<{_MARK_WIDTH}} {checksum}\n".encode("ascii")
+
+
+def parsed_mark(content: bytes, path: Path) -> Mark | None:
+    """Return what a mark says; None if there is none, or an empty one, left by a kill while it was made."""
+    if not content:
+        return None
+    matched = _MARK.fullmatch(content)
+    if matched is None or (matched[1] == b"-1" and matched[2] != START.encode("ascii")):
+        raise JournalError(f"The high-water mark {path} is damaged.")
+    return int(matched[1]), matched[2].decode("ascii")
+
+
+def line_of(checksum: str, record: dict[str, Any]) -> tuple[bytes, str]:
+    """Return the line of a record that is written after `checksum`, and its own checksum."""
+    text = json.dumps(record, separators=(",", ":"), allow_nan=False)
+    checksum = chained(checksum, text.encode("ascii"))
+    return f"{checksum} {text}\n".encode("ascii"), checksum
+
+
+def parsed_line(checksum: str, line: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return the record of a line and its checksum; None if the line is not what was written after `checksum`."""
+    found, text = line[:_DIGITS], line[_DIGITS + 1 : -1]
+    checksum = chained(checksum, text)
+    if not line.endswith(b"\n") or line[_DIGITS : _DIGITS + 1] != b" " or found != checksum.encode("ascii"):
+        return None, ""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):  # somebody else computed the checksum
+        return None, ""
+    return (record, checksum) if isinstance(record, dict) else (None, "")
+
+
+def chained(checksum: str, text: bytes) -> str:
+    """Return the checksum of a text that is written after `checksum`."""
+    return hashlib.blake2b(checksum.encode("ascii") + text, digest_size=_DIGITS // 2).hexdigest()

@@ -1,0 +1,261 @@
+"""The contents of a report on a live experiment, as data: the page and `dpbandits show` have the same."""
+
+import math
+from functools import partial
+
+from dpbandits._words import counted
+from dpbandits.document import (
+    Badge,
+    Block,
+    Bullets,
+    Cell,
+    Code,
+    Heading,
+    Inline,
+    Paragraph,
+    Picture,
+    Pictures,
+    Table,
+)
+from dpbandits.live.checking.verdict import stated
+from dpbandits.live.estimates import rounded
+from dpbandits.live.reporting.charts import WIDTH, bars_svg, budget_svg, intervals_svg
+from dpbandits.live.reporting.findings import DECIDED, Findings, shortened
+from dpbandits.policies import is_ours
+from dpbandits.privacy import Guarantee
+
+TITLE = "Live experiment"
+_COMPARED = 8  # arms, one by one
+_LARGEST_FACTOR = 1000.0  # of odds that is worth a number
+
+_NOT_SHOWN = (
+    ("Single rewards,", "and what people answered: never. They are in releases alone, with noise."),
+    (
+        "Answers since the last release",
+        "of an arm: they show when their block is complete and is released as a whole.",
+    ),
+    (
+        "How many answers are awaited,",
+        "and which: this report says the same whether one more has come or not. The program that runs the experiment "
+        "knows (open_assignments).",
+    ),
+    ("Names of people", "and the keys of their answers: kept as hashes in the journal, and nowhere else."),
+    ("The time", "at which anything happened, this report included: times are not protected."),
+)
+
+
+def contents(found: Findings, most_arms: int, most_releases: int) -> list[Block]:
+    """Return the whole report, with so many arms and releases at most."""
+    kind = "holds" if found.state == DECIDED else "undecided"
+    status = (found.status, found.verdict, found.prospect)
+    return [
+        Heading(TITLE, 1),
+        Table(("Which arm is best", "What can be said"), ((Badge(found.state, kind), status),)),
+        *_arms(found, most_arms),
+        *_comparisons(found),
+        *_promise(found),
+        *_releases(found, most_releases),
+        *_checking(found),
+        Heading("What is not shown"),
+        Bullets(_NOT_SHOWN),
+    ]
+
+
+# ---- what is known
+
+
+def _arms(found: Findings, most: int) -> list[Block]:
+    chosen = range(len(found.names)) if len(found.names) <= most else found.ranking[:most]
+    names = [found.names[number] for number in chosen]
+    estimates = [found.estimates[number] for number in chosen]
+    counts = [found.overview.assigned_to[number] for number in chosen]
+    shares = [count / max(found.overview.assigned, 1) for count in counts]
+    low, high = found.overview.configuration.rewards.bounds
+    shown = partial(_shown, bounds=(low, high))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            name,
+            f"{count:,}",
+            f"{share:.1%}",
+            "none yet" if estimate.mean is None else shown(estimate.mean),
+            f"{shown(estimate.low)} to {shown(estimate.high)}",
+            f"{estimate.rewards:,}",
+            found.standing(number),
+        )
+        for number, name, count, share, estimate in zip(chosen, names, counts, shares, estimates, strict=True)
+    ]
+    intervals = [(estimate.low, estimate.mean, estimate.high) for estimate in estimates]
+    pictures = (
+        Picture(
+            "allocation.svg",
+            bars_svg("Assignments", names, shares, [f"{share:.1%}" for share in shares]),
+            "Share of the assignments of every arm",
+            WIDTH,
+        ),
+        Picture(
+            "estimates.svg",
+            intervals_svg("Mean reward, with 95% intervals", names, intervals, (low, high)),
+            "Estimate and interval of every arm",
+            WIDTH,
+        ),
+    )
+    header = ("arm", "assigned", "share", "estimate", "95% interval", "released", "standing")
+    blocks: list[Block] = [
+        Heading("The arms"),
+        Paragraph(
+            f"Estimates are mean rewards, between {low:g} and {high:g}, from releases alone; the intervals allow for "
+            "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
+            "an arm are independent with one mean. A missing answer counts as "
+            f'{found.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
+        ),
+        Pictures(pictures),
+        Table(header, tuple(rows), numeric=True),
+    ]
+    if found.overview.configuration.contributions > 1:
+        blocks.append(Paragraph("Several rewards of one person are not independent: the intervals may be too narrow."))
+    if len(names) < len(found.names):
+        left = counted(len(found.names) - len(names), "more arm")
+        blocks.append(Paragraph(f"These have the best estimates so far. There are {left}."))
+    return blocks
+
+
+def _shown(value: float, bounds: tuple[float, float]) -> str:
+    return rounded(value, *bounds)[0]
+
+
+def _comparisons(found: Findings) -> list[Block]:
+    if not found.releases:
+        return []
+    others = [number for number in range(len(found.names)) if number != found.leader]
+    others.sort(key=lambda number: -found.estimates[number].high)
+    leader = shortened(found.names[found.leader], 60)
+    items: list[tuple[str, Inline]] = []
+    for number in others[:_COMPARED]:
+        compared = found.comparison(number)
+        low, high = rounded(compared.low, compared.high)
+        is_better = compared.verdict == "better"
+        items.append(
+            (
+                f"Against {shortened(found.names[number], 60)}:",
+                f"better by {low} to {high}."
+                if is_better
+                else f"undecided, the difference is between {low} and {high}.",
+            )
+        )
+    blocks: list[Block] = [Heading(shortened(f"{leader} against the others", 90)), Bullets(tuple(items))]
+    rest = others[_COMPARED:]
+    if rest:
+        worse = sum(not found.may_be_best(number) for number in rest)
+        undecided = len(rest) - worse
+        blocks.append(
+            Paragraph(
+                f"Of the other {counted(len(rest), 'arm')}, {worse:,} are not the best, with 95% confidence, and "
+                f"{undecided:,} may be."
+            )
+        )
+    return blocks
+
+
+# ---- what is promised
+
+
+def _promise(found: Findings) -> list[Block]:
+    terms, contributions = found.overview.terms, found.overview.configuration.contributions
+    spent = found.overview.spent()
+    whose = "one person's answer" if contributions == 1 else f"one person's up to {contributions} rewards"
+    share = spent.epsilon / spent.budget if spent.budget else 0.0
+    about = "about " if spent.delta else ""
+    items: list[tuple[str, Inline]] = [
+        ("In plain words:", _plainly(terms.person, whose)),
+        ("Exactly:", f"{terms.person}."),
+        ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(found, spent.delta)}"),
+        (
+            "Not protected:",
+            "that somebody took part, and when an answer comes. If bad news comes sooner than good news, close "
+            "assignments a fixed time after they were made.",
+        ),
+    ]
+    picture = Picture(
+        "budget.svg",
+        budget_svg("Privacy budget spent", f"{about}{share:.0%}", share),
+        f"{about}{share:.0%} of the privacy budget is spent",
+        WIDTH,
+    )
+    return [Heading("What is promised"), Bullets(tuple(items)), Pictures((picture,))]
+
+
+def _plainly(guarantee: Guarantee, whose: str) -> str:
+    factor = math.exp(min(guarantee.epsilon, 700.0))
+    but = f" (but for a chance of {guarantee.delta:.3g})" if guarantee.delta else ""
+    if factor > _LARGEST_FACTOR:
+        return (
+            f"the odds of anything that this experiment shows, ever, change by a factor of at most "
+            f"e^{guarantee.epsilon:.3g} with {whose}{but}. That is a weak promise."
+        )
+    return (
+        f"whatever {whose} may have been, everything that this experiment shows, ever, would have been about as "
+        f"likely had that been different: up to a factor of {factor:.3g}{but}. The closer this "
+        "factor is to 1, the less anyone can find out about that person, whatever else they know."
+    )
+
+
+def _spending(found: Findings, delta: float) -> str:
+    if delta:
+        return "This shows progress and is no guarantee of its own: the promise is for the whole experiment."
+    if found.releases and not found.overview.is_cumulative and len(found.overview.blocks) > 1:
+        return "Every reward is in one release, so this is all that one reward ever loses."
+    return "This is exact, for the reward that has lost most."
+
+
+# ---- what was released, and how to check it
+
+
+def _releases(found: Findings, most: int) -> list[Block]:
+    blocks: list[Block] = [Heading("Releases")]
+    if not found.releases:
+        return [*blocks, Paragraph("None yet. The ledger has its first row, what was fixed at the start.")]
+    grid = 2**found.overview.configuration.grid_bits
+    rows = []
+    for number in range(max(1, found.releases - most + 1), found.releases + 1):
+        row = found.overview.ledger[number].content
+        rows.append(
+            (
+                found.names[row["arm"]],
+                f"{number:,}",
+                f"{row['release']:,}",
+                f"{row['count']:,}",
+                f"{row['scale'] / grid:.5g}",
+                f"{row['epsilon']:.4g}",
+                f"{row['value']:.5g}",
+            )
+        )
+    all_so_far = found.overview.is_cumulative
+    what = "of all rewards of its arm so far" if all_so_far else "of a block of rewards"
+    note = "" if found.releases <= most else f"The last {most:,} of {found.releases:,}; the ledger has all. "
+    blocks.append(
+        Paragraph(
+            f"{note}A release is the noisy sum {what}, each scaled to [0, 1]. Its noise is typically as large as "
+            '"noise" says. Nothing else was ever let out.'
+        )
+    )
+    header = ("arm", "row", "release", "rewards", "noise", "epsilon", "value")
+    return [*blocks, Table(header, tuple(rows), numeric=True)]
+
+
+def _checking(found: Findings) -> list[Block]:
+    number, digest = found.overview.ledger.head
+    own = "" if is_ours(found.overview.configuration.policy) else " --policy mine.py:Name"
+    items: tuple[tuple[str, Inline], ...] = (
+        ("Head of the ledger, to be kept elsewhere:", Code(f"{number}:{digest}")),
+        ("Export:", Code('pathlib.Path("trial.jsonl").write_text(bandit.ledger.to_jsonl())')),
+        ("Check:", Code(f"dpbandits ledger verify trial.jsonl --head {number}:{digest}{own}")),
+    )
+    promised = stated(found.overview.terms.person)
+    return [
+        Heading("Check it"),
+        Paragraph(
+            f"Anyone can check from an export of the ledger that the releases keep the promise ({promised}), without "
+            "seeing a reward."
+        ),
+        Bullets(items),
+    ]

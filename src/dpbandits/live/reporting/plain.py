@@ -1,0 +1,32 @@
+"""What may be shown of a live experiment, in a form that JSON can hold."""
+
+from dataclasses import asdict
+from typing import Any
+
+from dpbandits.live.reporting.findings import CONFIDENCE, DECIDED, Findings
+
+
+def to_plain(found: Findings) -> dict[str, Any]:
+    """Return everything that the page says, with all arms and all releases."""
+    overview = found.overview
+    first = overview.ledger[0].content
+    number, digest = overview.ledger.head
+    spent = overview.spent()
+    arms = [
+        {**asdict(estimate), "assigned": assigned, "standing": found.standing(place)}
+        for place, (estimate, assigned) in enumerate(zip(found.estimates, overview.assigned_to, strict=True))
+    ]
+    return {
+        "configuration": overview.configuration.to_dict(),
+        "assigned": overview.assigned,
+        "exhausted": overview.exhausted,
+        "confidence": CONFIDENCE,
+        "verdict": found.state,
+        "best": overview.arms[found.leader] if found.state == DECIDED else None,
+        "says": [found.status, found.verdict, found.prospect],
+        "arms": arms,
+        "guarantee": first["guarantee"],
+        "spent": {**asdict(spent), "exact": spent.delta == 0},
+        "releases": [{"row": row.number, **row.content} for row in overview.ledger if row.number],
+        "head": {"number": number, "hash": digest},
+    }
