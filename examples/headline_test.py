@@ -14,15 +14,16 @@ CLICK_RATES = {"plain": 0.04, "question": 0.10, "number": 0.25, "pun": 0.02}  # 
 
 def main() -> None:
     policy = dpb.recommended(epsilon=2.0)
-    test = dpb.Bandit(policy, list(CLICK_RATES))  # no answer counts as 0, no click
+    test = dpb.Bandit(policy, list(CLICK_RATES))
     print(f"Promised to every visitor: {test.guarantee}.")
     shown: Counter[str | int] = Counter()
-    hour: deque[tuple[str, float | None]] = deque()  # the visits of the last hour: id, and 1 if there was a click
+    hour: deque[tuple[str, bool]] = deque()  # the visits of the last hour: id, and whether there was a click
     for _ in range(VISITS):
         visitor = f"visitor {random.randrange(VISITS)}"  # noqa: S311
-        visit = test.assign(unit=visitor)  # somebody who comes again sees the same headline, which counts once
+        visit = test.assign(unit=visitor)
         shown[visit.arm] += 1
-        hour.append((visit.id, 1.0 if random.random() < CLICK_RATES[str(visit.arm)] else None))  # noqa: S311
+        if visit.is_new:  # somebody who comes again has the same assignment, which counts once
+            hour.append((visit.id, random.random() < CLICK_RATES[str(visit.arm)]))  # noqa: S311
         if len(hour) > 100:  # closed after an hour, clicked or not: the time of an answer would tell which
             test.close(*hour.popleft())
     for headline, estimate in test.estimates().items():

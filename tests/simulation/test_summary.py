@@ -49,7 +49,7 @@ def test_it_is_what_the_runs_of_simulate_say(policy: dpb.policies.Policy, runs: 
 def test_values_that_repeat_come_out_exactly_from_the_histogram() -> None:
     parked = last(dpb.DPUCBBound(epsilon=10.0, variant="published"), 1500)
     result = dpb.simulate(dpb.DPUCBBound(epsilon=10.0, variant="published"), TWO, horizon=3000, runs=1500, seed=5)
-    values, counts = np.unique(result.final_regret("dp-ucb-bound").round(6), return_counts=True)
+    values, counts = np.unique(result.final_regret(result.names[0]).round(6), return_counts=True)
     assert counts.max() > 750
     assert parked.quantile(0.5)[-1] == pytest.approx(values[counts.argmax()], rel=1e-9)
 
