@@ -235,7 +235,7 @@ def _releases(found: Findings, most: int) -> list[Block]:
     blocks.append(
         Paragraph(
             f"{note}A release is the noisy sum {what}, each scaled to [0, 1]. Its noise is typically as large as "
-            '"noise" says. Nothing else was ever let out.'
+            '"noise" says. Nothing else of the rewards was ever let out.'
         )
     )
     header = ("arm", "row", "release", "rewards", "noise", "epsilon", "value")
