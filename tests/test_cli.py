@@ -34,7 +34,7 @@ def test_simulate_prints_a_table(run: Any) -> None:
     result = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=1000, runs=20, seed=0)
     assert f"{result.final_regret('ucb').mean():,.1f}" in out
     assert "2-DP" in out
-    assert "(1, 0.0001)-DP" in out
+    assert "(1, 1e-06)-DP" in out
     assert run(*SHORT)[1] == out
 
 
@@ -60,7 +60,7 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
     ]
     assert rows.policy.tolist() == ["ucb", "dp-ucb variant=published", "dp-ucb-int"]
     assert rows.settings[1] == "DPUCB(epsilon=1.0, variant='published', counter='hybrid')"
-    interval = dpb.DPUCBInt(epsilon=1.0, delta=1e-4).guarantee()
+    interval = dpb.DPUCBInt(epsilon=1.0, delta=1e-6).guarantee()
     assert rows["proved_epsilon"].tolist()[1:] == pytest.approx([2.0, interval.epsilon], rel=1e-12)
     assert rows["proved_delta"].tolist()[1:] == [0.0, 1e-4]
     assert rows["proved_epsilon"].isna().tolist() == [True, False, False]

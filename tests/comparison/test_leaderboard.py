@@ -30,7 +30,7 @@ def score(policy: str = "it", case: str = "case", **changed: float) -> Score:
     values = {
         **{"arms": 2, "epsilon": 1.0, "horizon": 1000, "runs": 100, "mean": 10.0, "standard_error": 1.0},
         **{"median": 9.0, "percentile_99": 18.0, "worst": 20.0, "yardstick": 8.0, "linear": 0, "counted": 100},
-        **{"proved": 1.0, "is_ours": True, "is_bernoulli": True},
+        **{"proved": 1.0, "proved_delta": 0.0, "is_ours": True, "is_bernoulli": True},
     }
     return Score(policy, case, **{**values, **changed})  # type: ignore[arg-type]
 
@@ -131,13 +131,35 @@ def test_any_environment_without_a_level() -> None:
     arms = Beta([3.0, 2.0], [2.0, 3.0])
     board = compare({"it": dpb.DPIMED(epsilon=1.0), "ucb": dpb.UCB()}, arms, horizon=500, runs=20)
     first, second = board.standings()
-    assert (first.privacy, second.privacy) == (0.0, 0.0)
+    assert math.isnan(first.privacy)
+    assert math.isnan(second.privacy)
+    assert math.isnan(first.spread)  # what one run in a hundred exceeds is not seen in twenty
     assert board.scores[0].yardstick == pytest.approx(asymptotic_constant([0.6, 0.4]) * math.log(500))
     assert board.yardstick == "that of Bernoulli arms with the same means"
     assert "that of Bernoulli arms with the same means" in leaderboard_figure(board).axes[0].get_xlabel()
     assert compare(dpb.UCB(), SOME, horizon=10, runs=2).yardstick == "the asymptotic lower bound"
     runs = play_runs(dpb.UCB(), arms, np.array([500]), runs=20, seed=0, shuffled=True)
     assert board.of("ucb")[0].mean == pytest.approx(np.concatenate([chunk.regrets for chunk in runs]).mean())
+
+
+def test_a_delta_is_told() -> None:
+    policies = {"adac": lambda epsilon: dpb.AdaCUCB(epsilon=epsilon, delta=0.1), "it": CONTENDERS["dp-imed"]}
+    board = compare(policies, SOME, horizon=100, runs=2)
+    assert {standing.policy: standing.delta for standing in board.standings()} == {"adac": 0.1, "it": 0.0}
+
+
+def test_arms_that_are_all_alike_are_refused() -> None:
+    for means in ([0.5], [0.5, 0.5]):
+        with pytest.raises(dpb.InvalidInput, match=r"Expected the means of Bernoulli.* to differ: there is nothing to"):
+            compare(dpb.UCB(), dpb.Bernoulli(means), horizon=100, runs=2)
+
+
+def test_a_function_without_a_name_is_refused_with_what_to_write() -> None:
+    for bare in (CONTENDERS["dp-imed"], [CONTENDERS["dp-imed"]]):
+        with pytest.raises(
+            dpb.WrongKind, match=r"Expected <function .* in a mapping from names, such as \{'mine': fun"
+        ):
+            compare(bare, SOME, horizon=100, runs=2)  # type: ignore[arg-type]
 
 
 def test_only_our_own_policies_count_as_proved_by_us() -> None:

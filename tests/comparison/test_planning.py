@@ -29,7 +29,7 @@ def shares(mean: float, error: float = 0.0005) -> Shares:
 
 def answer(policy: str, epsilon: float, worse: float, error: float = 0.0005) -> Answer:
     share = shares(worse, error)
-    return Answer(policy, epsilon, share, share, worse * 50, 0.1, np.array([worse, worse]))
+    return Answer(policy, epsilon, 0.0, share, share, worse * 50, 0.1, np.array([worse, worse]))
 
 
 def made(without: float, error: float = 0.0005, **worse: float) -> Plan:
@@ -179,8 +179,8 @@ def test_nothing_is_advised_where_nothing_is_learnt() -> None:
     asked = made(0.49, e01=0.5, e05=0.48)
     assert asked.recommendation is None
     assert asked.sentences()[-1] == (
-        "Advice: do not run it like this. At none of these levels does a policy clearly beat drawing lots by 5%. It is "
-        "too short without privacy, too: plan for more people."
+        "Advice: do not run it like this. At none of these levels do clearly even 5% fewer people get a worse arm than "
+        "by drawing lots. It is too short without privacy, too: plan for more people."
     )
     some = made(0.02, e01=0.5, e05=0.46).sentences()[-1]  # 8% better than lots, and enough without privacy
     assert some == "Advice: do not run it like this. Plan for more people or a larger ε."
@@ -250,7 +250,9 @@ def test_sentences_say_the_numbers() -> None:
 
 def test_advice_says_what_the_runs_cannot_tell() -> None:
     unsure = made(0.02, error=0.003, e05=0.034).sentences()[-1]  # 1.4% more, up to 0.8% off
-    assert unsure.startswith("Advice: as far as these runs can tell, each of these levels costs more than 1%")
+    assert unsure.startswith(
+        "Advice: at none of these levels is it clear that privacy costs at most 1% of the people. The "
+    )
     assert made(0.02, e05=0.034).sentences()[-1].startswith("Advice: each of these levels costs more than 1%")
     weak = replace(made(0.02, e05=0.024), answers=(answer("a", 1e300, 0.024),))
     assert weak.sentences()[-1].endswith("But an ε of 10 or more protects hardly anybody.")

@@ -19,6 +19,7 @@ from dpbandits.auditing.search import search
 from dpbandits.auditing.view import Candidate, View, ViewName
 from dpbandits.auditing.views import VIEWS
 from dpbandits.policies.base import Policy, validated_size
+from dpbandits.policies.catalogue import is_ours
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.simulation.trials import Trials
 
@@ -101,6 +102,7 @@ class Audit:
             **{"confidence": self.confidence, "seed": self.seed, "trials": self.trials, "refuted": self.refuted},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
+            "proved_by": None if self.proved is None else "dpbandits" if is_ours(self.policy) else "its author",
             **{"lower_bound": self.lower_bound, "unscored": self.unscored, "unknown": self.unknown},
             "tested": [asdict(tested) for tested in self.tested],
         }

@@ -20,6 +20,7 @@ from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.reached import Reached
 from dpbandits.auditing.runs import FULLY_FOLLOWED, MOST_RUNS, Part, Runs, Size, reachable
 from dpbandits.policies.base import Policy, validated_size
+from dpbandits.policies.catalogue import is_ours
 from dpbandits.privacy import Budget, Guarantee
 
 USUAL_ARMS = (2, 3)
@@ -122,6 +123,7 @@ class ExactAudit:
             "shown": {**self.shown._asdict(), "epsilon": _plain(self.shown.epsilon)},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
+            "proved_by": None if self.proved is None else "dpbandits" if is_ours(self.policy) else "its author",
             "losses": _stretches(self.losses),
             **{"adversary": self.adversary, "leak": self.leak, "unknown": self.unknown},
             "parts": [

@@ -6,6 +6,7 @@ from dpbandits._words import counted
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
 from dpbandits.auditing.runs import Part
+from dpbandits.policies import is_ours
 from dpbandits.privacy import Guarantee
 
 _LONG = 24
@@ -150,7 +151,7 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
     rows = [
         ("policy", f"{found.policy}"),
         (f"claim, for {counted(found.horizon, 'step')}", budget(found.claim)),
-        ("guarantee, as the policy states it", budget(found.proved)),
+        ("proved" if is_ours(found.policy) else "guarantee, as its author states it", budget(found.proved)),
     ]
     if isinstance(found, Audit):
         rows += [("arms", f"{found.arms}"), ("steps", f"{found.horizon:,}")]

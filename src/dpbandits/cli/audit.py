@@ -21,14 +21,13 @@ from dpbandits.auditing.words import script, sentence, settings
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
-from dpbandits.cli.words import check_delta, check_ending, console, parse_policy, whole
+from dpbandits.cli.words import USUAL_DELTA, check_delta, check_ending, console, parse_policy, whole
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Budget
 
 _BROKEN = "broken/"
-_DELTA = 1e-6
 _ARMS = 2
 
 
@@ -171,7 +170,7 @@ def _is_refuted(parts: list[Audit | ExactAudit]) -> bool:
 
 
 def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
-    delta = _DELTA if delta is None else delta
+    delta = USUAL_DELTA if delta is None else delta
     if not text.startswith(_BROKEN):
         return parse_policy(text, epsilon, delta)
     name = text.removeprefix(_BROKEN)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from dpbandits.cli.output import print_json, print_rows
 from dpbandits.cli.words import check_folder, contenders, listed, parse_levels, whole
 from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, compare
 from dpbandits.comparison.instances import at_levels
+from dpbandits.comparison.leaderboard import FEWEST_FOR_99
 from dpbandits.errors import InvalidInput
 
 _INSTANCES = "paper,five-arms"
@@ -128,10 +130,11 @@ def _show_case(name: str, scores: list[Score]) -> None:
     what = "lower bound for long runs, C ln T" if is_bound else "C ln T of Bernoulli arms with the same means"
     rows = []
     for score in sorted(scores, key=lambda score: score.mean):
-        numbers = (score.mean, score.standard_error, score.median, score.percentile_99, score.worst)
+        unlucky = score.percentile_99 if score.runs >= FEWEST_FOR_99 else math.nan
+        numbers = (score.mean, score.standard_error, score.median, unlucky, score.worst)
         linear = f"{score.linear / score.counted:.2%}" if score.counted else "-"
         ratio = f"{score.mean / score.yardstick:.2f}" if score.yardstick else "-"
-        rows.append([score.policy, *(f"{value:,.1f}" for value in numbers), linear, ratio])
+        rows.append([score.policy, *(f"{value:,.1f}" if value == value else "-" for value in numbers), linear, ratio])
     columns = ["policy", "mean", "± s.e.", "median", "99%", "worst", "linear", "mean / C ln T"]
     print_rows(f"{name}; {what} = {scores[0].yardstick:,.1f}", columns, rows)
 
@@ -141,7 +144,7 @@ def _show_ranking(board: Leaderboard) -> None:
     for standing in board.standings():
         linear = "-" if standing.linear != standing.linear else f"{standing.linear:.2%}"  # NaN: it cannot be told
         ratios = (standing.ratio, standing.ratio_90, standing.spread, standing.spread_95)
-        numbers = (f"{value:.2f}" for value in ratios)
+        numbers = (f"{value:.2f}" if value == value else "-" for value in ratios)  # NaN: with too few runs
         rows.append([standing.policy, _privacy(standing), *numbers, linear, f"{standing.beaten:.0%}"])
     print_rows(
         f"Over all {len(board.by_case())} cases" if len(board.by_case()) > 1 else "Over one case",
@@ -160,4 +163,5 @@ def _privacy(standing: Standing) -> str:
     if standing.privacy == float("inf"):
         return "none"
     multiple = "ε" if standing.privacy <= 1 + 1e-9 else f"{standing.privacy:.3g} ε"
+    multiple += f", δ = {standing.delta:g}" if standing.delta else ""
     return multiple if standing.is_ours else f"{multiple} (stated)"

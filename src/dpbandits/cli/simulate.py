@@ -15,6 +15,7 @@ from dpbandits.cli.options import AsJson, Keep, Means, OwnEnvironment, Workers
 from dpbandits.cli.output import print_json, print_rows
 from dpbandits.cli.words import (
     PLOTS,
+    USUAL_DELTA,
     check_delta,
     check_ending,
     check_folder,
@@ -25,6 +26,7 @@ from dpbandits.cli.words import (
     stated,
     whole,
 )
+from dpbandits.comparison.leaderboard import FEWEST_FOR_99
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, Policy, is_ours
@@ -51,7 +53,7 @@ def simulate_command(
         str, typer.Option(help="Privacy levels, such as 0.1,1; every private policy that sets none plays at each.")
     ] = "1",
     delta: Annotated[
-        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1/(10 horizon).")
+        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1e-6.")
     ] = None,
     horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Independent runs of every policy.")] = "100",
@@ -70,7 +72,8 @@ def simulate_command(
     """Play policies many times against Bernoulli arms, or rewards of your own, and show their regret.
 
     Regret is the expected reward lost against always playing the best arm. Without --means and --environment the arms
-    are 0.9,0.6. Examples:
+    are 0.9,0.6. Policies get the arms in the order given, on which short runs depend: those in phases open with the
+    first arm. (`compare` and `plan` play another order in every run.) Examples:
 
     dpbandits simulate --means 0.9,0.6 --policies ucb,dp-ucb,dp-ucb-int --epsilon 0.1,1 --horizon 1e5 --plot regret.png
 
@@ -83,7 +86,7 @@ def simulate_command(
         check_folder(keep=keep)
     steps = whole("horizon", horizon)
     arms = _environment(means, environment)
-    chosen = _made_at_levels(listed(policies), parse_levels(epsilon), delta if delta is not None else 1 / (10 * steps))
+    chosen = _made_at_levels(listed(policies), parse_levels(epsilon), USUAL_DELTA if delta is None else delta)
     check_delta(delta, *chosen)
     named = unique_names(chosen)
     try:
@@ -201,11 +204,16 @@ def _show(result: SimulationResult, policies: dict[str, Policy]) -> None:
         privacy = stated(guarantee, short=True)
         if guarantee is not None and not is_ours(policy):
             privacy += ", stated by its author"
+        if result.runs < FEWEST_FOR_99:
+            values = values.mask(values.index == "99th percentile")
         rows.append([str(name), *(f"{value:,.1f}" if value == value else "-" for value in values), privacy])
     is_bernoulli = result.environment.startswith("Bernoulli(")
     arms = f"arms {', '.join(f'{mean:g}' for mean in result.means)}" if is_bernoulli else result.environment
     title = f"Regret after {counted(result.horizon, 'step')}, {counted(result.runs, 'run')}, {one_line(arms, 60)}"
-    caption = "privacy: what is proved of the policy, unless its author states it."
+    caption = (
+        "privacy: what is proved of the policy, unless its author states it. The arms are in the order given, on which "
+        "short runs depend."
+    )
     print_rows(title, ["policy", "mean", "± s.e.", "median", "99%", "worst", "privacy"], rows, caption)
 
 

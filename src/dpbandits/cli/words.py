@@ -22,7 +22,7 @@ from dpbandits.policies.base import EPSILONS
 from dpbandits.privacy import Guarantee
 
 PLOTS = (".png", ".svg", ".pdf")
-_USUAL_DELTA = 1e-6
+USUAL_DELTA = 1e-6
 _PACKAGE_OF_ENDING = dict.fromkeys(PLOTS, "matplotlib") | {".parquet": "pyarrow"}
 _USERS_OWN = re.compile(r"(.+?\.py:[^:]*)(.*)", re.DOTALL)
 
@@ -97,7 +97,7 @@ def contenders(text: str, delta: float | None) -> dict[str, Policy | Contender]:
     texts = list(dict.fromkeys(listed(text)))
     if not texts:
         raise InvalidInput(f"Expected policies={text!r} to name at least one of {', '.join(POLICIES)}.")
-    chosen = _USUAL_DELTA if delta is None else delta
+    chosen = USUAL_DELTA if delta is None else delta
     made = {name: parse_policy(name, 1.0, chosen) for name in texts}  # before anything is played
     check_delta(delta, *made.values())
     return {

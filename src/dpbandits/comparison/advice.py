@@ -49,11 +49,17 @@ class Answer(NamedTuple):
 
     policy: str
     epsilon: float  # infinite without privacy
+    delta: float  # that is proved of it besides
     worse: Shares  # what is reported
     tried: Shares  # in the other half of the runs, on which the policy of a level is chosen
     regret: float  # rewards lost against giving everybody the best arm
     regret_error: float
     curve: NDArray[np.float64]  # share of people with another arm, among the first so many
+
+    @property
+    def level(self) -> str:
+        """The privacy level, in symbols."""
+        return f"ε = {self.epsilon:g}" + (f", δ = {self.delta:g}" if self.delta else "")
 
     @property
     def regret_margin(self) -> float:
@@ -155,7 +161,7 @@ class Plan:
     def _sentence(self, answer: Answer) -> str:
         ours, usual = answer.worse, self.without.worse
         text = (
-            f"With ε = {answer.epsilon:g} ({answer.policy}), {self._people(ours.mean, ours.margin)} of "
+            f"With {answer.level} ({answer.policy}), {self._people(ours.mean, ours.margin)} of "
             f"{self.horizon:,} people would get an arm that is not the best ({shown_share(ours.mean, ours.margin)}), "
             f"against {self._people(usual.mean, usual.margin)} without privacy "
             f"({shown_share(usual.mean, usual.margin)})"
@@ -182,7 +188,7 @@ class Plan:
         if answer is None:
             return self._hopeless()
         cost = self.cost(answer)
-        what = f"ε = {answer.epsilon:g} and the policy '{answer.policy}'"
+        what = f"{answer.level} and the policy '{answer.policy}'"
         weak = f" But an ε of {_WEAK:g} or more protects hardly anybody." if answer.epsilon >= _WEAK else ""
         if cost.share <= self.tolerance:
             hedge = "" if cost.share + cost.margin <= self.tolerance else ", as far as these runs can tell"
@@ -190,11 +196,16 @@ class Plan:
                 f"Advice: {what}. Privacy then costs {self._price(cost)}; it is the strictest of these levels that "
                 f"costs at most {shown_share(self.tolerance)}{hedge}.{weak}"
             )
-        is_sure = cost.share - cost.margin > self.tolerance
+        costs = [self.cost(self.best(epsilon)) for epsilon in self.epsilons]
+        is_sure = all(each.share - each.margin > self.tolerance for each in costs)
+        finding = "each of these levels costs more than"
+        if not is_sure:
+            finding = "at none of these levels is it clear that privacy costs at most"
+        is_cheapest = cost.share == min(each.share for each in costs)
+        which = "The cheapest" if is_cheapest else "The strictest of those that may be the cheapest"
         return (
-            f"Advice: {'' if is_sure else 'as far as these runs can tell, '}each of these levels costs more than "
-            f"{shown_share(self.tolerance)} of the people. The cheapest, {what}, costs {shown_share(*cost)}: plan for "
-            f"{self._ways_out(answer.epsilon)}.{weak}"
+            f"Advice: {finding} {shown_share(self.tolerance)} of the people. {which}, {what}, costs "
+            f"{shown_share(*cost)}: plan for {self._ways_out(answer.epsilon)}.{weak}"
         )
 
     def _ways_out(self, epsilon: float) -> str:
@@ -208,7 +219,7 @@ class Plan:
             return "Advice: play more runs. These cannot tell whether the experiment is long enough."
         text = "Advice: do not run it like this."
         if not any(self._is_below(_LIKE_LOTS, self.best(epsilon)) for epsilon in self.epsilons):
-            text += " At none of these levels does a policy clearly beat drawing lots by 5%."
+            text += " At none of these levels do clearly even 5% fewer people get a worse arm than by drawing lots."
         if self.is_too_short(self.without) and not self._is_unclear(self.without):
             return f"{text} It is too short without privacy, too: plan for {self._ways_out(math.inf)}."
         return f"{text} Plan for {self._ways_out(max(self.epsilons))}."
@@ -268,5 +279,5 @@ def shown_arms(means: tuple[float, ...]) -> str:
     """Return means for a title, the best first, all of them if they are few."""
     ordered = sorted(means, reverse=True)
     if len(ordered) <= 8:
-        return ", ".join(f"{mean:.10g}" for mean in ordered)
-    return f"{ordered[0]:.10g} and {len(ordered) - 1} more from {ordered[1]:.10g} to {ordered[-1]:.10g}"
+        return ", ".join(f"{mean:.6g}" for mean in ordered)
+    return f"{ordered[0]:.6g} and {len(ordered) - 1} more from {ordered[1]:.6g} to {ordered[-1]:.6g}"

@@ -17,6 +17,9 @@ Contenders = Policy | Iterable[Policy] | Mapping[str, Policy | Contender]
 def by_name(policies: Contenders) -> dict[str, Policy | Contender]:
     """Return policies and functions of epsilon by name, checked; policies without a name get one."""
     if not isinstance(policies, Mapping):
+        listed = policies if isinstance(policies, list | tuple) else [policies]
+        for function in (each for each in listed if callable(each) and not isinstance(each, type)):
+            raise WrongKind(f"Expected {shown(function)} in a mapping from names, such as {{'mine': function}}.")
         return dict(unique_names(policies))
     if not policies:
         raise InvalidInput("Expected at least one policy.")
@@ -37,7 +40,7 @@ def made(name: str, contender: Policy | Contender, epsilon: float) -> Policy:
     else:
         policy = contender(epsilon)
     if not isinstance(policy, Policy):
-        raise _refused(name, contender)
+        raise _refused(name, policy)
     unique_names(policy)  # checks it
     return policy
 
@@ -46,6 +49,12 @@ def proved_epsilon(policy: Policy, horizon: int) -> float:
     """Return the epsilon that is proved of a policy, infinity if none is."""
     guarantee = policy.guarantee(horizon)
     return guarantee.epsilon if guarantee is not None and guarantee.certified else math.inf
+
+
+def proved_delta(policy: Policy, horizon: int) -> float:
+    """Return the delta that belongs to that epsilon, 0 if nothing is proved."""
+    guarantee = policy.guarantee(horizon)
+    return guarantee.delta if guarantee is not None and guarantee.certified else 0.0
 
 
 def keeps(proved: float, epsilon: float) -> bool:

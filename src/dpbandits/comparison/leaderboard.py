@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_epsilon
+from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
 from dpbandits.comparison.instances import Case, played_cases
 from dpbandits.comparison.welch import margin
 from dpbandits.environments import Bernoulli, Environment
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _POINTS = 10  # in time: only the end counts here
 _CONFIDENCE = 0.99
+FEWEST_FOR_99 = 100  # runs: what one in a hundred exceeds is not seen in fewer
 _FEWEST_ALIKE = 20  # runs that all agree say nothing of their own error; so many miss a fifth with a chance of 1%
 
 
@@ -48,6 +49,7 @@ class Score(NamedTuple):
     yardstick: float  # C ln T of Bernoulli arms with these means: their asymptotic lower bound; a mean can be below it
     is_bernoulli: bool  # whether the arms are Bernoulli arms
     proved: float  # the epsilon that is proved of the policy, infinite if none is
+    proved_delta: float  # and the delta that belongs to it
     is_ours: bool  # whether the policy is one of the library; else `proved` is what its author states
     linear: int  # runs with regret above T (smallest gap) / 2, as if they never found the best arm
     counted: int  # runs among which these were counted: all, where T (smallest gap) > 10 C ln T, or none
@@ -62,12 +64,13 @@ class Standing(NamedTuple):
     """What one policy did over all cases."""
 
     policy: str
-    privacy: float  # the largest proved epsilon, as a multiple of what was asked for, which is infinite if nothing was
+    privacy: float  # the largest proved epsilon, as a multiple of what was asked for; NaN if nothing was
+    delta: float  # the largest proved delta
     is_ours: bool  # whether the policy is one of the library; else that is what its author states
     cases: int
     ratio: float  # mean regret / yardstick, the geometric mean over the cases
     ratio_90: float  # the same, exceeded on one case in ten
-    spread: float  # 99th percentile / median of a run, median over the cases
+    spread: float  # 99th percentile / median of a run, median over the cases; NaN with too few runs to tell
     spread_95: float  # the same, exceeded on one case in twenty
     linear: float  # share of runs with linear regret, where that can be told
     beaten: float  # share of cases on which a policy that keeps epsilon is better with 99% confidence
@@ -109,7 +112,7 @@ class Leaderboard:
                 fair = [rival for rival in rivals if rival.is_private and rival is not score]
                 beaten[score.policy] += any(is_worse(score, rival, len(fair)) for rival in fair)
         standings = [_standing(policy, self.of(policy), beaten[policy]) for policy in self.policies]
-        return sorted(standings, key=lambda standing: (not keeps(standing.privacy, 1.0), standing.ratio))
+        return sorted(standings, key=lambda standing: (standing.privacy > 1 + 1e-9, standing.ratio))
 
     def by_case(self) -> dict[tuple[str, int], list[Score]]:
         """Return the scores that can be compared: of the same case and horizon."""
@@ -180,6 +183,9 @@ def compare(
     [('ε = 0.5', 15.8), (', ε = 2', 11.6)]
     """
     named, chosen = by_name(policies), played_cases(cases, epsilons)
+    for case in chosen:
+        if not case.environment.gaps.any():
+            raise InvalidInput(f"Expected the means of {case.name} to differ: there is nothing to compare.")
     runs = _validate.integer("[2, 1000000000]", runs=runs)
     scores = []
     with Progress(len(named) * len(chosen) * runs, "runs", progress) as bar:
@@ -224,6 +230,7 @@ def _score(name: str, case: Case, policy: Policy, summary: RegretSummary) -> Sco
         yardstick=yardstick,
         is_bernoulli=isinstance(environment, Bernoulli),
         proved=proved_epsilon(policy, horizon),
+        proved_delta=proved_delta(policy, horizon),
         is_ours=is_ours(policy),
         linear=summary.runs_above(horizon * smallest / 2) if is_counted else 0,
         counted=summary.runs if is_counted else 0,
@@ -234,15 +241,17 @@ def _standing(policy: str, scores: list[Score], beaten: int) -> Standing:
     ratios = _ratios([score.mean for score in scores], [score.yardstick for score in scores])
     spreads = _ratios([score.percentile_99 for score in scores], [score.median for score in scores])
     counted = sum(score.counted for score in scores)
+    is_told = all(score.runs >= FEWEST_FOR_99 for score in scores)
     return Standing(
         policy=policy,
-        privacy=max(0.0 if math.isinf(score.epsilon) else score.proved / score.epsilon for score in scores),
+        privacy=max((score.proved / score.epsilon for score in scores if score.epsilon < math.inf), default=math.nan),
+        delta=max(score.proved_delta for score in scores),
         is_ours=all(score.is_ours for score in scores),
         cases=len(scores),
         ratio=float(np.exp(np.log(np.maximum(ratios, 1e-300)).mean())),
         ratio_90=_quantile(ratios, 0.9),
-        spread=_quantile(spreads, 0.5),
-        spread_95=_quantile(spreads, 0.95),
+        spread=_quantile(spreads, 0.5) if is_told else math.nan,
+        spread_95=_quantile(spreads, 0.95) if is_told else math.nan,
         linear=sum(score.linear for score in scores) / counted if counted else math.nan,
         beaten=beaten / len(scores),
     )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.comparison.advice import TOLERANCE, Answer, Plan, Shares
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_epsilon
+from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.environments.base import block_sum, one_by_one
 from dpbandits.errors import InvalidInput
@@ -86,7 +86,7 @@ def plan(
             for chunk in chunks:
                 played.add(chunk.regrets, chunk.misses)
                 bar.advance(len(chunk.regrets))
-            answers.append(played.answer(name, epsilon))
+            answers.append(played.answer(name, epsilon, proved_delta(policy, horizon)))
     return Plan(environment, horizon, times, answers[0], tuple(answers[1:]), tolerance)
 
 
@@ -141,12 +141,13 @@ class _Played:
         if is_reported.any():
             self._regret.add(regrets[is_reported, -1:])
 
-    def answer(self, name: str, epsilon: float) -> Answer:
+    def answer(self, name: str, epsilon: float, delta: float) -> Answer:
         tried, reported = (_shares(summary) for summary in self._misses)
         misses = self._misses[1]
         return Answer(
             policy=name,
             epsilon=epsilon,
+            delta=delta,
             worse=reported,
             tried=tried,
             regret=float(self._regret.mean[-1]),

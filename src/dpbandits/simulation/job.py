@@ -11,6 +11,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import FOREVER, Policy
+from dpbandits.simulation.trying_out import try_out
 
 # A block that is drawn reward by reward cannot be stopped in the middle.
 _LONGEST_LOOP = 2**20
@@ -43,6 +44,7 @@ class Job:
         self._longest_block = 1 if not blocks else _LONGEST_LOOP if self._draws_one_by_one() else FOREVER
         self._checkpoints = checkpoints
         self._stop = np.zeros(1, dtype=np.int64)
+        try_out(environment, horizon)
         self._play_runs = player(self._setup.params, self._state(), self._environment)
         self._compile()
 

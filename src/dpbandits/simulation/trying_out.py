@@ -1,0 +1,43 @@
+"""Trying out an environment of a user's: whether its rewards are what they must be, found before anything is played.
+
+A reward outside [0, 1] would be played without a word, and everything that is proved of a policy would be void.
+"""
+
+import numpy as np
+
+from dpbandits.environments.base import Environment, block_sum, reward
+from dpbandits.errors import InvalidInput
+from dpbandits.mechanisms.seeded import SeededNoise
+
+_ARMS = 10  # that are tried out
+_DRAWS = 2000
+# A right mean is this far from that of so many draws with a probability below 1e-16 (Hoeffding 1963).
+_TOLERANCE = 0.1
+_BLOCK = 50
+_OURS = "dpbandits.environments."
+
+
+def try_out(environment: Environment, horizon: int) -> None:
+    """Refuse an environment that is not one of ours, if some of its rewards are not in [0, 1] or miss its means."""
+    if type(environment).__module__.startswith(_OURS):  # tested
+        return
+    params, noise = environment.configure(), SeededNoise(0)
+    times = np.linspace(1, horizon, _DRAWS).astype(np.int64)  # rewards may depend on time
+    for arm in range(min(environment.arms, _ARMS)):
+        rewards = np.array([float(reward(params, arm, int(t), noise)) for t in times])
+        of_arm = f"of {type(environment).__name__} for arm {arm}"
+        _check_range(f"rewards {of_arm}", rewards, 1)
+        sums = [float(block_sum(params, arm, _BLOCK, int(t), noise)) for t in times[:: _DRAWS // _BLOCK]]
+        _check_range(f"sums {of_arm} over {_BLOCK} plays", np.array(sums), _BLOCK)
+        mean = float(environment.means[arm])
+        for what, found in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / _BLOCK)):
+            if abs(found - mean) > _TOLERANCE:
+                raise InvalidInput(
+                    f"Expected {what} {of_arm} to have the mean {mean:g} that it states, not {found:.3g}."
+                )
+
+
+def _check_range(what: str, values: "np.ndarray[tuple[int], np.dtype[np.float64]]", most: int) -> None:
+    outside = values[~((values >= 0) & (values <= most))]  # NaN is inside nothing
+    if len(outside):
+        raise InvalidInput(f"Expected {what} in [0, {most}], not {outside[0]:g}.")
