@@ -78,7 +78,7 @@ class TailIMED(DPIMED):
     """DP-IMED with the exponent of the sum and its noises: Chernoff's, or the saddle-point approximation."""
 
     name = "tail-imed"
-    key = (
+    seed_text = (
         "TailIMED(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r}, saddlepoint={saddlepoint!r})"
     )
@@ -158,7 +158,7 @@ class TwoMeansIMED(NoiseAwareIMED):
     """DP-IMED with phase-wise exponents for the gap of two noisy means."""
 
     name = "two-means-imed"
-    key = (
+    seed_text = (
         "TwoMeansIMED(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r})"
     )
@@ -174,7 +174,7 @@ class SlopedIMED(NoiseAwareIMED):
     """The noise-aware index with a caution that falls faster or slower with the number of arms."""
 
     name = "sloped-imed"
-    key = (
+    seed_text = (
         "SlopedIMED(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r}, slope={slope!r})"
     )

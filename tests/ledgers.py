@@ -19,5 +19,7 @@ def contents_of(
         WAYS[way](bandit, lambda person, arm: dice.random(), people)
     else:
         for person in range(people):
-            bandit.close(bandit.assign(unit=person % (people // 3)), dice.random())
+            visit, reward = bandit.assign(unit=person % (people // 3)), dice.random()
+            if visit.is_new:
+                bandit.close(visit, reward)
     return [row.content for row in bandit.ledger]

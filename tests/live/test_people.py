@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from dpbandits.live.journal import Journal
+from dpbandits.live.units import Visit
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
@@ -89,9 +91,8 @@ def test_an_assignment_outside_of_every_block_uses_up_nothing(sticky: bool) -> N
     early = bandit.assign(unit="early")
     units = bandit._learner.units
     assert units.may_enter(units.hashed("early"))
-    again = bandit.assign(unit="early")
-    assert again != early
-    assert (again.arm == early.arm) is sticky  # the arms take turns while nothing is released
+    assert bandit.assign(unit="early") == early  # nothing more can enter
+    assert bandit._learner.assigned == len(filled) + 1
     assert len(filled) == bandit._learner.places.entered
 
 
@@ -133,7 +134,9 @@ def loss_of_person(bandit: dpb.Bandit, noise: TaintedNoise, visits: list[str]) -
     encoded: list[str] = []
     for person in visits:
         before = noise.encoded
-        bandit.close(bandit.assign(unit=person), 1.0)
+        visit = bandit.assign(unit=person)
+        if visit.is_new:
+            bandit.close(visit, 1.0)
         encoded += [person] * (noise.encoded - before)
     losses = noise.taint.losses()
     return sum((Fraction(losses.get(n, 0.0)) for n, who in enumerate(encoded, start=1) if who == "p"), Fraction(0))
@@ -215,7 +218,7 @@ def test_a_journal_of_an_earlier_format_is_not_sticky(tmp_path: Path, sticky: bo
     assert "sticky" not in bandit.ledger[0].content
     seen = bandit._learner.units.seen
     hashed, settled = next((unit, person) for unit, person in seen.items() if person.entered == 3)
-    assert bandit._learner.units.latest(hashed) is None  # by the rule it began with they get an assignment of their own
+    assert bandit._learner.given_before(Visit(hashed, None)) is None  # by its own rule they get a new one, for nothing
     assert bandit._learner.choice(hashed) == (settled.arm, None)
 
 
@@ -253,3 +256,120 @@ def test_two_bandits_with_the_same_noise_and_visits_agree() -> None:
         rows = [row.content for row in bandit.ledger if row.number]
         arms.append(([visit.arm for visit in visits], [(row["arm"], row["count"]) for row in rows]))
     assert arms[0] == arms[1]
+
+
+# ---- asking again
+
+
+def test_a_visit_that_is_asked_for_again_is_known_by_its_key(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = fresh(VARIANTS, contributions=3, journal=path)
+    first = bandit.assign(unit="p", key="request 1")
+    content = path.read_bytes()
+    for _ in range(2):
+        again = bandit.assign(unit="p", key="request 1")
+        assert (again, again.is_new) == (first, False)
+    assert path.read_bytes() == content
+    second = bandit.assign(unit="p", key="request 2")
+    other = bandit.assign(unit="q", key="request 1")  # of another person it is another key
+    assert len({first.id, second.id, other.id}) == 3
+    bandit.close(first, 1.0)
+    bandit.detach()
+    assert b"request" not in path.read_bytes()
+    bandit = fresh(VARIANTS, contributions=3, journal=path)
+    assert bandit.assign(unit="p", key="request 1") == first  # also after the answer and after a crash
+    assert bandit.assign_many(["q", "p", "p"], keys=["request 1", "request 2", None])[:2] == [other, second]
+    bandit.detach()
+    moved = fresh()
+    anonymous = moved.assign(key="request 1")
+    moved = dpb.Bandit.from_json(moved.to_json(), policy=POLICY)
+    assert moved.assign(key="request 1") == anonymous
+    assert moved.assign(key="request 2") != anonymous
+
+
+def test_retried_visits_do_not_stop_an_experiment() -> None:
+    """Without a key each would take a place that nobody answers, and hold its block for ever."""
+    bandit = dpb.Bandit(Phases(epsilon=3.0), 5, contributions=3)
+    for visit in range(120):
+        for _ in range(3):
+            assignment = bandit.assign(unit=visit % 40, key=f"visit {visit}")
+        bandit.close(assignment, 1.0, key=f"answer {visit}")
+    assert bandit._learner.places.entered == 120
+    assert len(bandit.ledger) > 5
+    assert bandit.open_assignments() == []
+
+
+def test_keys_of_visits_are_checked() -> None:
+    bandit = fresh()
+    for bad in (7, "", b"key"):
+        with pytest.raises(dpb.InvalidInput, match=r"Expected key=.* to be text of 1 to 10000 characters\."):
+            bandit.assign(key=bad)  # type: ignore[arg-type]
+    with pytest.raises(dpb.InvalidInput, match=r"Expected as many keys as units, not 1 for 2\."):
+        bandit.assign_many(["p", "q"], keys=["k"])
+    assert bandit._learner.assigned == 0
+
+
+def test_a_key_and_a_name_of_the_same_text_have_different_hashes() -> None:
+    units = fresh()._learner.units
+    (visit,) = units.hashed_visits([("text", "text")])
+    assert len({units.hashed("text"), units.hashed_key("text"), visit.key}) == 3
+
+
+# ---- records that somebody made up
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"assign": 1, "block": 0, "unit": "P"},  # another arm than the first
+        {"assign": 0, "block": 1, "unit": "P"},
+        {"assign": 0, "block": None, "unit": "P"},
+        {"assign": 1, "block": 0, "unit": "Q"},  # who has given all their rewards
+        {"assign": 0, "block": 0, "unit": "Q"},
+        {"assign": 1, "block": 0},  # without a name, where the rewards of each are counted
+        {"assign": 1, "block": 0, "selection": True},
+        {"assign": 1, "block": 0, "unit": "R", "selection": True},
+        {"assign": 1, "block": 0, "unit": "R", "key": "a name"},
+        {"assign": 1, "block": 0, "unit": "R", "key": "K"},  # a visit that there was already
+        {"close": 1, "reward": 0, "key": "a name"},
+        {"close": 1, "reward": 0, "key": 7},
+    ],
+    ids=str,
+)
+def test_a_record_that_no_bandit_writes_is_not_followed(tmp_path: Path, record: dict[str, Any]) -> None:
+    path = tmp_path / "journal"
+    bandit = fresh(contributions=2, journal=path)
+    bandit.assign(unit="p", key="k")
+    for _ in range(2):
+        bandit.assign(unit="q")
+    (of_p, of_q), (key,) = bandit._learner.units.seen, bandit._learner.visits
+    bandit.detach()
+    hashes = {"P": of_p, "Q": of_q, "R": "0" * 32, "K": key}
+    journal = Journal(path)
+    assert len(list(journal.records())) == 4
+    journal.force()
+    journal.go_on()
+    journal.append({name: hashes.get(value, value) for name, value in record.items()})
+    journal.close()
+    with pytest.raises(dpb.JournalError, match="cannot be followed from record 4 on"):
+        fresh(contributions=2, journal=path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"assigned_to": [5, 0]}, {"keys": [[1, "0" * 32]]}, {"visits": {"0" * 32: [0, 0, 1]}}], ids=str
+)
+def test_a_bandit_that_begins_has_no_past(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "journal"
+    fresh(journal=path).detach()
+    journal = Journal(path)
+    (first,) = journal.records()
+    journal.close()
+    path.unlink()
+    path.with_name("journal.mark").unlink()
+    first["learner"] |= change
+    forged = Journal(path)
+    assert list(forged.records()) == []
+    forged.begin(first)
+    forged.close()
+    with pytest.raises(dpb.JournalError, match="first record is not that of a fresh bandit"):
+        fresh(journal=path)

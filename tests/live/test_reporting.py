@@ -91,7 +91,7 @@ def test_an_empty_experiment(tmp_path: Path) -> None:
     bandit = bandit_of()
     text = read(bandit, tmp_path).text
     assert "0 assignments to 3 arms, 0 releases so far." in text
-    assert "Nothing was released yet, so nothing can be said about the arms." in text
+    assert "Nothing has been released yet, so nothing can be said about the arms." in text
     assert "None yet. The ledger has its first row, what was fixed at the start." in text
     assert "against the others" not in text
     assert bandit.to_pandas()["mean"].isna().all()
@@ -103,7 +103,7 @@ def test_an_exhausted_experiment_in_the_users_units(tmp_path: Path) -> None:
     bandit = bandit_of(dpb.DPUCBInt(epsilon=3.0, delta=0.0, horizon=200), ["A", "B"], reward_bounds=(1, 5))
     found = read(play(bandit, [0.2, 0.9], 250), tmp_path)
     assert bandit.exhausted
-    assert "It is exhausted: no release will come any more." in found.text
+    assert "It is exhausted: there will be no more releases." in found.text
     assert "Estimates are mean rewards, between 1 and 5, " in found.text
     assert "A missing answer counts as 1." in found.text
     assert re.findall(r">([0-9.]+)</text>", found.pictures[1]) == ["1", "2", "3", "4", "5"]
@@ -113,7 +113,7 @@ def test_an_exhausted_experiment_in_the_users_units(tmp_path: Path) -> None:
 def test_several_rewards_of_one_person_and_a_delta(tmp_path: Path) -> None:
     policy = dpb.DPUCBInt(epsilon=2.0, delta=1e-6, horizon=1000)
     text = read(play(bandit_of(policy, contributions=2), [0.2, 0.3, 0.9], 300), tmp_path).text
-    assert "whatever one person's up to 2 rewards may have been" in text
+    assert "whatever the answers of one person, up to 2 of them, may have been" in text
     assert "(but for a chance of " in text
     assert re.search(r"Spent: about [0-9.]+ of [0-9.]+ spent, at delta [0-9.e-]+, which is about \d+%\.", text)
     assert "is no guarantee of its own" in text
@@ -122,7 +122,7 @@ def test_several_rewards_of_one_person_and_a_delta(tmp_path: Path) -> None:
 
 def test_a_promise_that_is_worth_little_is_called_so(tmp_path: Path) -> None:
     text = read(bandit_of(dpb.NoiseAwareIMED(epsilon=900.0)), tmp_path).text
-    assert "change by a factor of at most e^900 with one person's answer. That is a weak promise." in text
+    assert "change by a factor of at most e^900 with one answer. That is a weak promise." in text
 
 
 def test_sixty_arms(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
 from dpbandits.cli.words import check_ending
@@ -18,7 +17,7 @@ from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Parag
 from dpbandits.live.archive import looked_at
 from dpbandits.live.reporting.contents import contents
 from dpbandits.live.reporting.findings import Findings, short_names
-from dpbandits.live.reporting.page import overview_page
+from dpbandits.live.reporting.page import page_path, write_page
 from dpbandits.live.reporting.plain import to_plain
 from dpbandits.live.watching import AcknowledgedRecords
 
@@ -48,9 +47,12 @@ def show_experiment_command(
     dpbandits show trial.journal --mark /other/disk/trial.mark --report trial.html
     """
     check_ending(report=report, allowed=(".html",))
+    records = AcknowledgedRecords(journal, mark)
+    if report is not None:
+        page_path(report, records.paths)
     kind = None if policy is None else policy_class(policy)
     try:
-        overview = looked_at(AcknowledgedRecords(journal, mark), kind)
+        overview = looked_at(records, kind)
     except KeyboardInterrupt:
         print("Stopped. Nothing was changed.", file=sys.stderr)
         raise SystemExit(130) from None
@@ -60,7 +62,7 @@ def show_experiment_command(
     else:
         print("\n".join(_lines(contents(found, _ARMS, _RELEASES))))
     if report is not None:
-        write_file(report, overview_page(overview))
+        write_page(report, overview, records.paths)
         if not as_json:
             print(f"\nReport: {report}")
 

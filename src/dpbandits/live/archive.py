@@ -21,6 +21,7 @@ from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.noise import Drawn, Undrawn
 from dpbandits.live.overview import Overview
 from dpbandits.live.policy_names import policy_of
+from dpbandits.live.units import Visit
 from dpbandits.live.watching import AcknowledgedRecords
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
@@ -33,11 +34,13 @@ _SHOWN_EVERY = 1000  # records between two looks at the progress bar
 # ---- records of steps
 
 
-def assignment_record(choice: Choice, unit: str | None, is_selection: bool) -> dict[str, Any]:
+def assignment_record(choice: Choice, visit: Visit, is_selection: bool) -> dict[str, Any]:
     """Return the record of an assignment."""
     record: dict[str, Any] = {"assign": choice.arm, "block": choice.block}
-    if unit is not None:
-        record["unit"] = unit
+    if visit.unit is not None:
+        record["unit"] = visit.unit
+    if visit.key is not None:
+        record["key"] = visit.key
     if is_selection:
         record["selection"] = True
     return record
@@ -72,11 +75,13 @@ def take_again(learner: Learner, record: dict[str, Any]) -> bool:
 
 def _take_step_again(learner: Learner, record: dict[str, Any]) -> bool:
     if "assign" in record:
-        unit, choice = record.get("unit"), Choice(record["assign"], record["block"])
+        visit, choice = Visit(record.get("unit"), record.get("key")), Choice(record["assign"], record["block"])
         is_selection = record.get("selection") is True
-        if assignment_record(choice, unit, is_selection) != record or not learner.allows(choice, unit):
+        if assignment_record(choice, visit, is_selection) != record or not learner.allows(choice, visit):
             return False
-        learner.hand_out(choice, unit, is_selection)
+        if is_selection and (visit != (None, None) or learner.selection is not None):
+            return False
+        learner.hand_out(choice, visit, is_selection)
         return True
     number, reward, key = record["close"], record["reward"], record.get("key")
     if not learner.can_close(number, reward, key):

@@ -8,12 +8,12 @@ Every choice is a function of releases, counts of assignments and the order of a
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
-from dpbandits._writing import write_file
+from dpbandits._words import counted
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of
@@ -26,12 +26,12 @@ from dpbandits.live.noise import live_source
 from dpbandits.live.overview import Overview
 from dpbandits.live.reporting.figure import overview_figure
 from dpbandits.live.reporting.frames import arms_frame
-from dpbandits.live.reporting.page import overview_page
+from dpbandits.live.reporting.page import write_page
 from dpbandits.live.rewards import OutOfBounds, RewardScale
 from dpbandits.live.rollback import Witness, ask, validated_witness
 from dpbandits.live.spent import Spent
 from dpbandits.live.turns import Turns
-from dpbandits.live.units import validated_contributions
+from dpbandits.live.units import Visit, validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
@@ -137,26 +137,31 @@ class Bandit:
     # ---- deciding and learning
 
     @clean
-    def assign(self, unit: str | int | None = None) -> Assignment:
+    def assign(self, unit: str | int | None = None, key: str | None = None) -> Assignment:
         """Return an arm for a person. Any number of assignments may be open at once.
 
-        A person with a name enters at most `contributions` times. Later they get their latest assignment again: the
-        same one, whether it is still open or not, and nothing enters. So to ask twice does no harm.
+        A person with a name enters at most `contributions` times. Then, or when nothing more can enter, they get their
+        latest assignment again: the same one, whether it is still open or not. So where one reward of a person enters,
+        which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
+        again: for the same person with the same key it is the same assignment.
         """
         with self._turns.alone():
-            units = self._step().units
-            return self._assign([units.hashed(unit)])[0]
+            return self._assign(self._step().units.hashed_visits([(unit, key)]))[0]
 
     @clean
-    def assign_many(self, units: Iterable[str | int | None]) -> list[Assignment]:
+    def assign_many(
+        self, units: Iterable[str | int | None], keys: Iterable[str | None] | None = None
+    ) -> list[Assignment]:
         """Return an arm for every one of these people, in order, as `assign` would one after the other.
 
-        All of them are checked before any is assigned, and on disk they are one record.
+        All of them are checked before any is assigned, and on disk they are one record. `keys` has one for each.
         """
         named = listed(units=units)
+        given = [None] * len(named) if keys is None else listed(keys=keys)
+        if len(given) != len(named):
+            raise InvalidInput(f"Expected as many keys as units, not {len(given)} for {len(named)}.")
         with self._turns.alone():
-            known = self._step().units
-            return self._assign([known.hashed(unit) for unit in named])
+            return self._assign(self._step().units.hashed_visits(list(zip(named, given, strict=True))))
 
     @clean
     def close(self, assignment: Assignment | str, reward: float | None = None, key: str | None = None) -> None:
@@ -191,7 +196,7 @@ class Bandit:
                         f"Expected contributions={learner.units.contributions} to be 1 for select, "
                         "which knows no names: use assign(unit=...)."
                     )
-                return self._assign([None], is_selection=True)[0].arm
+                return self._assign([Visit(None, None)], is_selection=True)[0].arm
             return self.arms[learner.awaited[number].arm]
 
     @clean
@@ -237,7 +242,7 @@ class Bandit:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no release will come any more. Assignments go on from what was released, which costs nothing."""
+        """Whether there will be no more releases. Assignments go on from what was released, which costs nothing."""
         with self._turns.alone():
             return self._read().places.exhausted
 
@@ -269,7 +274,7 @@ class Bandit:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write all that may be shown as one page (.html), in plain words, for whoever the experiment belongs to."""
-        write_file(Path(path), overview_page(self._overview()))
+        write_page(path, self._overview(), () if self._journal is None else self._journal.paths)
 
     def _overview(self) -> Overview:
         with self._turns.alone():
@@ -333,25 +338,25 @@ class Bandit:
         if not hasattr(self, "_learner"):  # in the traceback of a beginning that was refused
             return "<Bandit: not begun>"
         arms, assigned = len(self.arms), self._learner.assigned
-        return f"<Bandit: {label(self.policy)}, {arms} arms, {assigned} assignments, {self.guarantee}>"
+        return f"<Bandit: {label(self.policy)}, {arms} arms, {counted(assigned, 'assignment')}, {self.guarantee}>"
 
     # ---- steps: all or nothing
 
-    def _assign(self, units: Sequence[str | None], is_selection: bool = False) -> list[Assignment]:
+    def _assign(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
         learner = self._learner
         given, records = [], []
-        for unit in units:
-            latest = learner.units.latest(unit)
-            if latest is None:
-                choice = learner.choice(unit)
-                if choice.block == 0:
-                    learner.draw_ahead(choice.arm)
-                self._turns.is_midway = True
-                number = learner.hand_out(choice, unit, is_selection)
-                records.append(archive.assignment_record(choice, unit, is_selection))
-                given.append(self._assignment(number, choice.arm))
-            else:
-                given.append(replace(self._assignment(latest.number, latest.arm), is_new=False))
+        for visit in visits:
+            before = learner.given_before(visit)
+            if before is not None:
+                given.append(replace(self._assignment(before.number, before.arm), is_new=False))
+                continue
+            choice = learner.choice(visit.unit)
+            if choice.block is not None:
+                learner.draw_ahead(choice.arm)  # so long before its release that no batch is both
+            self._turns.is_midway = True
+            number = learner.hand_out(choice, visit, is_selection)
+            records.append(archive.assignment_record(choice, visit, is_selection))
+            given.append(self._assignment(number, choice.arm))
         self._write(records)
         self._turns.is_midway = False
         return given
@@ -370,16 +375,20 @@ class Bandit:
             released.append(learner.close(number, reward, key))
             records.append(archive.closing_record(number, reward, key, released[-1].draws, learner))
         is_release = any(part.draws for part in released)
-        self._write(records, durable_mark=is_release)
-        if is_release:
-            ask(self._witness, learner.ledger.head)
-            for part in released:
-                learner.learn(part)
+        # On disk, then confirmed by the witness, then acknowledged, by the mark: only then is it seen by anybody.
+        agreed = partial(ask, self._witness, learner.ledger.head) if is_release else None
+        if self._journal is None:
+            if agreed is not None:
+                agreed()
+        else:
+            self._write(records, durable_mark=is_release, agreed=agreed)
+        for part in released:
+            learner.learn(part)
         self._turns.is_midway = False
 
-    def _write(self, records: list[dict[str, Any]], *, durable_mark: bool = False) -> None:
+    def _write(self, records: list[dict[str, Any]], **how: Any) -> None:
         if self._journal is not None and records:
-            self._journal.append(archive.one_record(records), durable_mark=durable_mark)
+            self._journal.append(archive.one_record(records), **how)
 
     def _read(self) -> Learner:
         self._turns.check_whole()

@@ -14,7 +14,7 @@ One process at a time: the file is locked as long as it is open. It is for its o
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,11 @@ class Journal:
         self._end = 0  # of the last of them, in bytes
         self._last_line = b""
         self._is_ready = False  # to be appended to
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        """Where the journal and its mark are."""
+        return self.path, self._mark_path
 
     @property
     def acknowledged(self) -> int:
@@ -151,11 +156,16 @@ class Journal:
         except OSError as problem:
             raise self._unwritten(problem) from None
 
-    def append(self, record: dict[str, Any], *, durable_mark: bool = False) -> None:
-        """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew."""
+    def append(
+        self, record: dict[str, Any], *, durable_mark: bool = False, agreed: Callable[[], None] | None = None
+    ) -> None:
+        """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew.
+
+        `agreed` is called when it is on disk and before it is acknowledged: if it raises, it never is.
+        """
         assert self._is_ready, "a journal is read before it is written"
         try:
-            self._append(record, durable_mark)
+            self._append(record, durable_mark, agreed)
         except OSError as problem:
             raise self._unwritten(problem) from None
 
@@ -163,13 +173,15 @@ class Journal:
         """Let go of the files, so that another process may open them."""
         _close(self._file, self._mark)
 
-    def _append(self, record: dict[str, Any], durable_mark: bool) -> None:
+    def _append(self, record: dict[str, Any], durable_mark: bool, agreed: Callable[[], None] | None = None) -> None:
         line, self._checksum = line_of(self._checksum, record)
         self._file.write(line)
         self._count += 1
         self._end += len(line)
         if not self._file.is_in_place(self._end):  # before it is acknowledged
             raise self._lost(self._file)
+        if agreed is not None:
+            agreed()
         self._confirm(durable=durable_mark)
         if durable_mark and not self._mark.is_in_place():
             raise self._lost(self._mark)

@@ -21,7 +21,7 @@ from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
 from dpbandits.live.noise import Drawing, Drawn, LiveNoise, is_same_scale
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
-from dpbandits.live.units import Seen, Units
+from dpbandits.live.units import Seen, Units, Visit, is_hash
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import allocate, forget, restore, to_plain
 from dpbandits.policies import update
@@ -77,6 +77,7 @@ class Learner:
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
         self.awaited: dict[int, Choice] = {}  # open assignments by number
         self.keys: dict[int, str] = {}  # of closed ones, as hashes: a closing that comes again is known by its key
+        self.visits: dict[str, Seen] = {}  # by the hashes of their keys: so is one that is asked for again
         self.assigned = 0
         self.assigned_to = [0] * arms
         self.decisions = 0
@@ -84,17 +85,22 @@ class Learner:
 
     # ---- handing out
 
-    def allows(self, choice: Choice, unit: str | None) -> bool:
+    def allows(self, choice: Choice, visit: Visit) -> bool:
         """Tell whether a choice that was made before can be made now, whatever the policy would choose."""
+        unit, key = visit
+        if not (key is None or (is_hash(key) and key not in self.visits)):
+            return False
         if type(choice.arm) is not int or type(choice.block) is bool or not (unit is None or isinstance(unit, str)):
             return False
-        if not 0 <= choice.arm < len(self.statistics) or self.units.latest(unit) is not None:
+        if not 0 <= choice.arm < len(self.statistics) or (unit is None and self.units.contributions > 1):
             return False
-        return self.units.given_arm(unit) in (None, choice.arm) and choice == self._placed(choice.arm, unit)
+        if self.units.given_arm(unit) not in (None, choice.arm) or choice != self._placed(choice.arm, unit):
+            return False
+        return choice.block is not None or not self._repeats(unit)
 
     def can_close(self, number: int, reward: Any, key: Any) -> bool:
         """Tell whether an assignment is open, and a reward, in the units of the noise source, can be its own."""
-        if type(number) is not int or number not in self.awaited or not isinstance(key, str | None):
+        if type(number) is not int or number not in self.awaited or not (key is None or is_hash(key)):
             return False
         if self.awaited[number].block is None:
             return reward is None
@@ -104,6 +110,17 @@ class Learner:
         """Return what the next assignment will be. Nothing changes."""
         given = self.units.given_arm(unit)
         return self._placed(self._next_arm() if given is None else given, unit)
+
+    def given_before(self, visit: Visit) -> Seen | None:
+        """Return what somebody gets again, who asks again or of whom nothing new would enter; None if it is new."""
+        if visit.key in self.visits:
+            return self.visits[str(visit.key)]
+        if not self._repeats(visit.unit) or self.choice(visit.unit).block is not None:
+            return None
+        return self.units.seen[str(visit.unit)]
+
+    def _repeats(self, unit: str | None) -> bool:
+        return self.units.repeats and unit in self.units.seen
 
     def _placed(self, arm: int, unit: str | None) -> Choice:
         return Choice(arm, self.places.free_block(arm) if self.units.may_enter(unit) else None)
@@ -117,8 +134,9 @@ class Learner:
             return self.leader()
         return arm
 
-    def hand_out(self, choice: Choice, unit: str | None, is_selection: bool) -> int:
+    def hand_out(self, choice: Choice, visit: Visit, is_selection: bool) -> int:
         """Make the assignment and return its number."""
+        unit, key = visit
         if self.units.given_arm(unit) is None:  # else nothing was decided: turns and t go on as if nobody had come
             self.decisions += 1
         self.assigned += 1
@@ -127,6 +145,8 @@ class Learner:
         if choice.block is not None:
             self.places.take(choice.arm, choice.block, number)
         self.units.note(unit, choice.arm, number, choice.block is not None)
+        if key is not None:
+            self.visits[key] = Seen(0, choice.arm, number)
         self.awaited[number] = choice
         if is_selection:
             self.selection = number
@@ -197,7 +217,9 @@ class Learner:
         """Whether nothing has happened yet."""
         fresh = Places(len(self.statistics), self.schedule, self.places.horizon).snapshot()
         is_unplayed = self.places.snapshot() == fresh and len(self.ledger) == 1 and not self.units.seen
-        return is_unplayed and (self.assigned, self.decisions, self.selection, self.awaited) == (0, 0, None, {})
+        counts = self.assigned, self.decisions, self.assigned_to, self.selection
+        is_empty = not self.awaited and not self.keys and not self.visits
+        return is_unplayed and is_empty and counts == (0, 0, [0] * len(self.statistics), None)
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that `restore` needs, secrets included."""
@@ -211,6 +233,7 @@ class Learner:
             "assigned_to": self.assigned_to,
             "awaited": [[number, *choice] for number, choice in self.awaited.items()],
             "keys": list(self.keys.items()),
+            "visits": self.visits,
             "state": to_plain(self.state),
             "places": self.places.snapshot(),
             "ledger": self.ledger.to_jsonl(),
@@ -222,8 +245,10 @@ class Learner:
         self.units.key = snapshot["key"]
         self.units.seen = {unit: Seen(*seen) for unit, seen in snapshot["units"].items()}
         self.assigned = snapshot["assigned"]
-        self.assigned_to = list(snapshot.get("assigned_to", snapshot["places"]["handed_out"]))  # all it can know
+        # Earlier versions kept only those that have a place.
+        self.assigned_to = list(snapshot.get("assigned_to", snapshot["places"]["handed_out"]))
         self.keys = dict(snapshot.get("keys", []))
+        self.visits = {key: Seen(*seen) for key, seen in snapshot.get("visits", {}).items()}
         self.decisions = snapshot["decisions"]
         self.selection = snapshot["selection"]
         self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}

@@ -27,7 +27,8 @@ class Overview:
     configuration: Configuration
     terms: Terms
     ledger: Ledger
-    assigned_to: tuple[int, ...]  # assignments of every arm
+    assigned: int  # assignments
+    assigned_to: tuple[int, ...]  # those of every arm; the texts of early versions lack some
     exhausted: bool
     blocks: tuple[Block, ...]  # of one arm's schedule, as far as any arm has had releases
     values: tuple[tuple[float, ...], ...]  # released sums of every arm
@@ -42,6 +43,7 @@ class Overview:
             configuration=configuration,
             terms=learner.terms,
             ledger=learner.ledger.copy(),
+            assigned=learner.assigned,
             assigned_to=tuple(learner.assigned_to),
             exhausted=learner.places.exhausted,
             blocks=tuple(learner.schedule.beginning(most)) if most else (),
@@ -54,11 +56,6 @@ class Overview:
     def arms(self) -> tuple[Arm, ...]:
         """The names of the arms."""
         return self.configuration.arms
-
-    @property
-    def assigned(self) -> int:
-        """How many assignments there were."""
-        return sum(self.assigned_to)
 
     @property
     def is_cumulative(self) -> bool:

@@ -41,14 +41,15 @@ class RewardScale:
             raise InvalidInput(f"Expected reward_bounds={_validate.shown(self.bounds)} to be less than 1.8e308 apart.")
         object.__setattr__(self, "bounds", (low, high))
         _validate.one_of(OUT_OF_BOUNDS, out_of_bounds=self.out_of_bounds)
-        default = low if self.default is None else _validate.real(f"[{low}, {high}]", default_reward=self.default)
+        default = (
+            low if self.default is None else _validate.real(f"[{low}, {high}]", default_reward=_plain(self.default))
+        )
         object.__setattr__(self, "default", default)
 
     def to_unit(self, reward: float | None) -> float:
         """Return a reward as a number from [0, 1]; None is the default reward, and True, a conversion, is 1."""
         low, high = self.bounds
-        if isinstance(reward, bool | np.bool_):
-            reward = float(reward)
+        reward = _plain(reward)
         if reward is None:
             value = self.default
             assert value is not None
@@ -62,3 +63,8 @@ class RewardScale:
         """Return a number from [0, 1] in the user's units."""
         low, high = self.bounds
         return min(max(low + value * (high - low), low), high)
+
+
+def _plain(reward: float | None) -> float | None:
+    """Return a conversion, True or False, as a number."""
+    return float(reward) if isinstance(reward, bool | np.bool_) else reward

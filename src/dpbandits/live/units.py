@@ -6,19 +6,34 @@ where the hashes are stored, so this protects a list of hashes that got out, not
 
 import hashlib
 import numbers
+import re
 import secrets
 import unicodedata
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 
 _LONGEST = 10_000
+_DIGEST = 16  # bytes
+_HASH = re.compile(f"[0-9a-f]{{{2 * _DIGEST}}}")
 
 
 def validated_contributions(contributions: int) -> int:
     """Return how many rewards one person may give."""
     return _validate.integer("[1, 1000000]", contributions=contributions)
+
+
+def is_hash(text: object) -> bool:
+    """Tell whether something can be one of the hashes that are made here."""
+    return isinstance(text, str) and _HASH.fullmatch(text) is not None
+
+
+def _validated_key(key: object) -> str | None:
+    if key is None or (isinstance(key, str) and 0 < len(key) <= _LONGEST):
+        return key
+    raise InvalidInput(f"Expected key={_validate.shown(key)} to be text of 1 to {_LONGEST} characters.")
 
 
 class Seen(NamedTuple):
@@ -29,14 +44,20 @@ class Seen(NamedTuple):
     number: int = 0  # of the assignment; 0 if it was made before numbers were kept
 
 
+class Visit(NamedTuple):
+    """Somebody who asks for an assignment: who, and the key by which a repetition is known, both as hashes."""
+
+    unit: str | None
+    key: str | None
+
+
 class Units:
     """The people who were given a name.
 
     Args:
         contributions: how many rewards of one person enter.
         sticky: whether a person who comes again gets the arm of their first assignment, and not a fresh choice.
-        repeats: whether a person who has given all their rewards gets their latest assignment again, and not a new one
-            that enters nothing.
+        repeats: whether a person of whom nothing more can enter gets their latest assignment again, and not a new one.
     """
 
     def __init__(self, contributions: int, *, sticky: bool, repeats: bool) -> None:
@@ -66,22 +87,24 @@ class Units:
         # "7" and 7 are the same person: they are likely to be the same identifier, once from a table, once from a URL.
         return self._hash(name)
 
+    def hashed_visits(self, visits: Sequence[tuple[str | int | None, str | None]]) -> list[Visit]:
+        """Return people and the keys of their visits as hashes. A key is that of one person."""
+        hashed = []
+        for unit, key in visits:
+            person = self.hashed(unit)
+            text = _validated_key(key)
+            hashed.append(Visit(person, None if text is None else self._hash(f"{person} {text}", purpose=b"visit")))
+        return hashed
+
     def hashed_key(self, key: str | None) -> str | None:
         """Return the keyed hash of the key of a closing; None if it has none."""
-        if key is None:
-            return None
-        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST:
-            raise InvalidInput(f"Expected key={_validate.shown(key)} to be text of 1 to {_LONGEST} characters.")
-        return self._hash(key, purpose=b"closing")
+        text = _validated_key(key)
+        return None if text is None else self._hash(text, purpose=b"closing")
 
     def _hash(self, text: str, purpose: bytes = b"") -> str:
         # Names may hold lone surrogates, such as those of file names.
         encoded = text.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(encoded, key=bytes.fromhex(self.key), digest_size=16, person=purpose).hexdigest()
-
-    def latest(self, hashed: str | None) -> Seen | None:
-        """Return the assignment that a person gets again, with nothing new; None if they get a new one."""
-        return None if self.may_enter(hashed) or not self.repeats else self._seen(hashed)
+        return hashlib.blake2b(encoded, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose).hexdigest()
 
     def given_arm(self, hashed: str | None) -> int | None:
         """Return the arm that a person gets because they had it before; None if it is to be chosen."""

@@ -28,6 +28,7 @@ class AcknowledgedRecords:
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
         mark_path = Path(f"{self.path}.mark") if mark is None else Path(mark)
+        self.paths = self.path, mark_path
         self._last = self._settled_mark(mark_path)
 
     @property
@@ -64,10 +65,13 @@ class AcknowledgedRecords:
             before, content = content, _content(path)
             if content == before:
                 break
+        else:
+            raise JournalError(f"The high-water mark {path} changed at every look: look again.")
         found = parsed_mark(content or b"", path)
         if found is None:
             raise JournalError(
-                f"The journal {self.path} has no high-water mark {path}, so nobody can tell what was acknowledged."
+                f"The journal {self.path} has no high-water mark {path}, so nobody can tell what was acknowledged. "
+                "If it lies elsewhere, say where (--mark)."
             )
         if found[0] < 0:
             raise JournalError(f"The journal {self.path} has yet to begin: nothing in it was acknowledged.")

@@ -79,7 +79,7 @@ class Policy(ABC):
     source: ClassVar[str]  # where it comes from
     # The text that its random numbers in simulations follow from, with its settings in braces; by default its repr.
     # Whoever renames a class or a setting writes down here what the repr was, and all published numbers stay.
-    key: ClassVar[str] = ""
+    seed_text: ClassVar[str] = ""
     # What is proved of its regret, if anything: C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), sums over inferior arms.
     regret: ClassVar[str] = ""
     horizon: int | None = None  # what it was declared for, if its releases end somewhere

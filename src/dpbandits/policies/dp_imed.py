@@ -104,7 +104,7 @@ class DPIMED(PublishedEvidence):
     name = "dp-imed"
     source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025"
     regret = "growth · C_ε ln T + o(ln T), without caution"
-    key = (
+    seed_text = (
         "DPIMED(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r})"
     )

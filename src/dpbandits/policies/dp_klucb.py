@@ -77,7 +77,7 @@ class DPKLUCB(PublishedEvidence):
     name = "dp-klucb"
     source = "Azize, Wu, Honda, Orabona, Ito & Basu 2025"
     regret = "growth · C_ε ln T + o(ln T)"
-    key = "DPKLUCB(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r})"
+    seed_text = "DPKLUCB(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r})"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

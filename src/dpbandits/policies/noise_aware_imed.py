@@ -50,7 +50,7 @@ class NoiseAwareIMED(NoiseAwareEvidence):
     name = "noise-aware-imed"
     source = "docs/noise_aware.md, after Azize et al. 2025"
     regret = "growth · C_ε ln T + o(ln T)"
-    key = (
+    seed_text = (
         "DPIMED(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r})"
     )

@@ -42,7 +42,7 @@ class NoiseAwareKLUCB(NoiseAwareEvidence):
 
     name = "noise-aware-klucb"
     source = "docs/noise_aware.md, after Azize et al. 2025"
-    key = "DPKLUCB(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r})"
+    seed_text = "DPKLUCB(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r})"
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

@@ -10,8 +10,8 @@ from dpbandits.policies.base import Policy
 
 def number_of_policy(policy: Policy) -> int:
     """Return a number of 128 bits for a policy with its settings, the same in every process and version."""
-    key = vars(type(policy)).get("key", "")  # a class that is derived from another has random numbers of its own
-    text = key.format(**vars(policy)) if key else repr(policy)
+    earlier = vars(type(policy)).get("seed_text")  # a class that is derived from another has random numbers of its own
+    text = earlier.format(**vars(policy)) if earlier else repr(policy)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
 
 

@@ -15,7 +15,7 @@ class HalfNoise(DPIMED):
     """DP-IMED with noise of half the scale."""
 
     name = "broken/half-noise"
-    key = (
+    seed_text = (
         "HalfNoise(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r})"
     )

@@ -107,6 +107,7 @@ def _arms(found: Findings, most: int) -> list[Block]:
             "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
             "an arm are independent with one mean. A missing answer counts as "
             f'{found.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
+            f"{_lacking(found)}"
         ),
         Pictures(pictures),
         Table(header, tuple(rows), numeric=True),
@@ -156,17 +157,21 @@ def _comparisons(found: Findings) -> list[Block]:
     return blocks
 
 
+def _lacking(found: Findings) -> str:
+    lacking = found.overview.assigned - sum(found.overview.assigned_to)
+    return f" Of {counted(lacking, 'assignment')}, made by an early version, the arm is not known." if lacking else ""
+
+
 # ---- what is promised
 
 
 def _promise(found: Findings) -> list[Block]:
     terms, contributions = found.overview.terms, found.overview.configuration.contributions
     spent = found.overview.spent()
-    whose = "one person's answer" if contributions == 1 else f"one person's up to {contributions} rewards"
     share = spent.epsilon / spent.budget if spent.budget else 0.0
     about = "about " if spent.delta else ""
     items: list[tuple[str, Inline]] = [
-        ("In plain words:", _plainly(terms.person, whose)),
+        ("In plain words:", _plainly(terms.person, contributions)),
         ("Exactly:", f"{terms.person}."),
         ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(found, spent.delta)}"),
         (
@@ -184,7 +189,9 @@ def _promise(found: Findings) -> list[Block]:
     return [Heading("What is promised"), Bullets(tuple(items)), Pictures((picture,))]
 
 
-def _plainly(guarantee: Guarantee, whose: str) -> str:
+def _plainly(guarantee: Guarantee, contributions: int) -> str:
+    whose = "one answer" if contributions == 1 else f"the answers of one person, up to {contributions} of them,"
+    them = "that answer" if contributions == 1 else "them"
     factor = math.exp(min(guarantee.epsilon, 700.0))
     but = f" (but for a chance of {guarantee.delta:.3g})" if guarantee.delta else ""
     if factor > _LARGEST_FACTOR:
@@ -194,8 +201,9 @@ def _plainly(guarantee: Guarantee, whose: str) -> str:
         )
     return (
         f"whatever {whose} may have been, everything that this experiment shows, ever, would have been about as "
-        f"likely had that been different: up to a factor of {factor:.3g}{but}. The closer this "
-        "factor is to 1, the less anyone can find out about that person, whatever else they know."
+        f"likely had it been different: up to a factor of {factor:.3g}{but}. The closer this "
+        f"factor is to 1, the less anyone can find out about {them}, whatever else they know; about 3 is usual, and "
+        "more than 20 is weak."
     )
 
 
@@ -203,8 +211,9 @@ def _spending(found: Findings, delta: float) -> str:
     if delta:
         return "This shows progress and is no guarantee of its own: the promise is for the whole experiment."
     if found.releases and not found.overview.is_cumulative and len(found.overview.blocks) > 1:
-        return "Every reward is in one release, so this is all that one reward ever loses."
-    return "This is exact, for the reward that has lost most."
+        who = "an answer" if found.overview.configuration.contributions == 1 else "a person, with all their answers,"
+        return f"Every answer is in one release, so this is all that {who} ever loses."
+    return "This is exact, for whoever has lost most."
 
 
 # ---- what was released, and how to check it

@@ -1,4 +1,4 @@
-"""Findings: what an overview says about the arms, in words for people who are no statisticians.
+"""Findings: what an overview says about the arms, in words for people who are not statisticians.
 
 The intervals of all arms hold together, so whatever follows from them holds with the same confidence: an arm whose
 interval ends below where another one's begins is not the best.
@@ -14,6 +14,7 @@ from dpbandits.live.overview import Overview, difference
 from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95
+_MAY_STAY = "Arms that seem worse get few people, so that it may stay undecided for long: that is what a bandit is for."
 NOTHING, DECIDED, UNDECIDED = "nothing released yet", "decided", "undecided"
 _NAMED = 5  # arms in a sentence
 
@@ -131,7 +132,7 @@ class Findings:
     def verdict(self) -> str:
         """What can be said about which arm is the best."""
         if self.state == NOTHING:
-            return "Nothing was released yet, so nothing can be said about the arms."
+            return "Nothing has been released yet, so nothing can be said about the arms."
         leader = shortened(self.names[self.leader], 60)
         if self.state == DECIDED:
             return f"{leader} is the best arm, with 95% confidence."
@@ -148,10 +149,11 @@ class Findings:
     def prospect(self) -> str:
         """Whether more will be learnt."""
         if not self.overview.exhausted:
-            return "More is released when more answers are in."
+            more = "More is released when more answers are in."
+            return more if self.state != UNDECIDED else f"{more} {_MAY_STAY}"
         return (
-            "It is exhausted: no release will come any more. People go on getting arms by what was released so far, "
-            "which costs nothing."
+            "It is exhausted: there will be no more releases. People still get arms, by what was released so far; that "
+            "costs nothing."
         )
 
 

@@ -1,6 +1,13 @@
 """The page of a live experiment: one file that needs nothing else."""
 
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from dpbandits._validate import shown
+from dpbandits._writing import write_file
 from dpbandits.document import to_html
+from dpbandits.errors import InvalidInput
 from dpbandits.live.overview import Overview
 from dpbandits.live.reporting.contents import TITLE, contents
 from dpbandits.live.reporting.findings import Findings
@@ -11,3 +18,25 @@ _ARMS, _RELEASES = 100, 10  # on a page that stays readable
 def overview_page(overview: Overview) -> bytes:
     """Return the page of what may be shown."""
     return to_html(contents(Findings(overview), _ARMS, _RELEASES), TITLE).encode("utf-8", "replace")
+
+
+def write_page(path: object, overview: Overview, kept: Iterable[Path]) -> Path:
+    """Write the page to a file, unless that is one of those which are to be kept."""
+    target = page_path(path, kept)
+    try:
+        return write_file(target, overview_page(overview))
+    except OSError as problem:
+        raise InvalidInput(
+            f"Expected path={shown(str(target))} to be one that can be written: {problem.strerror}."
+        ) from None
+
+
+def page_path(path: object, kept: Iterable[Path]) -> Path:
+    """Return the path of a page; that of a journal or its mark is refused, which the page would overwrite."""
+    if not isinstance(path, str | os.PathLike) or Path(path).suffix.lower() != ".html":
+        raise InvalidInput(f"Expected path={shown(path)} to be that of a file that ends in .html.")
+    target = Path(path)
+    for file in kept:
+        if os.path.realpath(file) == os.path.realpath(target) or (target.exists() and target.samefile(file)):
+            raise InvalidInput(f"Expected path={shown(str(target))} to be another file than the journal and its mark.")
+    return target
