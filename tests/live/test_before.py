@@ -21,6 +21,7 @@ from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from plain_scale import PlainScale
 from serving import SERVABLE, SharedNoise
+from tampering import chained
 
 BEFORE = Path(__file__).with_name("before")
 Case = tuple[Policy, dict[str, Any]]
@@ -303,3 +304,25 @@ def test_a_scale_that_is_not_the_schedules_is_not_followed(tmp_path: Path) -> No
     journal.close()
     with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):
         dpb.Bandit(policy, 2, journal=path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda row: row["live_policy"].update(index="published"), "settings in live_policy"),
+        (lambda row: row["policy"].update(index="published"), "live_policy"),
+        (lambda row: row.update(format=3), ""),  # which has no index, and has sticky
+        (lambda row: row.update(format=3, sticky=False), "settings in"),
+        (lambda row: row.update(sticky=True), "column 'sticky', which is not known"),
+        (lambda row: row.update(sticky=False), "column 'sticky', which is not known"),
+        (lambda row: row["policy"].update(name="noise-aware-imed"), "settings in"),
+    ],
+)
+def test_names_of_one_format_are_not_those_of_another(change: Any, message: str) -> None:
+    text = (BEFORE / "format_2" / "dp-imed-noise-aware.ledger").read_text(encoding="ascii")
+    contents = [row.content for row in dpb.Ledger.from_jsonl(text)]
+    assert dpb.check_ledger(chained(contents)).holds
+    change(contents[0])
+    found = dpb.check_ledger(chained(contents))
+    assert found.verdict == "does not hold"
+    assert message in found.reasons[0]

@@ -13,7 +13,9 @@ import pytest
 import dpbandits as dpb
 from dpbandits._frames import clean
 from dpbandits.adapters.river import RiverPolicy
+from dpbandits.live.archive import looked_at
 from dpbandits.live.journal import Journal
+from dpbandits.live.watching import AcknowledgedRecords
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
@@ -68,7 +70,10 @@ class Angry(Exception):
     ],
     ids=" ".join,
 )
-def test_a_failure_anywhere_in_a_step(place: tuple[str, str], kind: type[BaseException], tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_batch", [False, True], ids=["one", "many"])
+def test_a_failure_anywhere_in_a_step(
+    place: tuple[str, str], kind: type[BaseException], is_batch: bool, tmp_path: Path
+) -> None:
     """Something in the middle breaks, and says everything it was given."""
     bandit, last = one_answer_left(journal=tmp_path / "journal")
     owner = {
@@ -81,7 +86,7 @@ def test_a_failure_anywhere_in_a_step(place: tuple[str, str], kind: type[BaseExc
         raise kind(f"{arguments} {named} {ENCODED}") if issubclass(kind, Exception) else kind
 
     setattr(owner, place[1], broken)
-    problem = failure(bandit.close, last, REWARD)
+    problem = failure(bandit.close_many, [(last, REWARD)]) if is_batch else failure(bandit.close, last, REWARD)
     assert found_in_frames(problem, *SECRETS) == []
     assert [frame.f_code.co_name for frame in library_frames(problem)] == ["called"]
     assert (problem.__context__, problem.__cause__) == (None, None)
@@ -123,6 +128,7 @@ def test_a_refused_reward_is_in_the_message_alone(reward: Any) -> None:
         lambda bandit, last: bandit.update("Z", REWARD),
         lambda bandit, last: bandit.update("A", REWARD),
         lambda bandit, last: bandit.close(last, REWARD, 1),
+        lambda bandit, last: bandit.close_many([(last, REWARD), ("nobody", REWARD)]),
         lambda bandit, last: bandit.close(last, rewrad=REWARD),
     ],
 )
@@ -472,3 +478,17 @@ def test_the_callers_own_exception_stays_with_the_caller() -> None:
     assert isinstance(problem.__context__, LookupError)
     assert found_in_frames(problem, *SECRETS) == []
     assert sys.exc_info() == (None, None, None)
+
+
+def test_a_look_at_a_journal_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bandit, last = one_answer_left(journal=tmp_path / "journal")
+    bandit.close(last, REWARD)
+    bandit.detach()
+
+    def broken(*arguments: Any, **named: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbandits.live.overview.Overview.of", broken)
+    problem = failure(looked_at, AcknowledgedRecords(tmp_path / "journal"), ExploreThenCommit)
+    assert isinstance(problem, KeyboardInterrupt)
+    assert found_in_frames(problem, *SECRETS) == []

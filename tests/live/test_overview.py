@@ -8,9 +8,11 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live.overview import Overview
+from dpbandits.live.reporting.page import overview_page
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy, is_ours
 from explore_then_commit import ExploreThenCommit
+from phases import Phases
 from serving import SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
 from shows import command_output, everything_reported
 
@@ -141,3 +143,45 @@ def test_estimates_and_costs_follow_from_an_overview_at_its_own_moment() -> None
     assert (overview.estimates(0.95), overview.spent()) == (estimates, spent)
     assert (bandit.estimates(), bandit.spent()) != (estimates, spent)
     assert overview.estimate(0, 0.95, releases=0).mean is None
+
+
+def test_an_exhausted_bandit_is_shown_alike_whatever_awaits_an_answer() -> None:
+    bandit = bandit_of(Phases(epsilon=1.0), None, horizon=24)
+    while not bandit.exhausted:
+        bandit.close(bandit.assign(), 1.0)
+    late = bandit.assign_many([None] * 3)
+    pages = {overview_page(bandit._overview())}
+    for assignment in late:
+        bandit.close(assignment, 0.0)
+        pages.add(overview_page(bandit._overview()))
+    assert len(pages) == 1
+
+
+def test_assignments_of_every_arm_move_with_a_bandit() -> None:
+    bandit = dpb.Bandit(Phases(epsilon=1.0), 2, horizon=16)
+    bandit.assign_many([None] * 21)  # five of them enter nothing
+    counts = bandit._overview().assigned_to
+    assert sum(counts) == 21
+    again = dpb.Bandit.from_json(bandit.to_json(), policy=Phases(epsilon=1.0))
+    assert again._overview().assigned_to == counts
+
+
+def test_what_an_early_text_does_not_know_is_said() -> None:
+    path = Path(__file__).parent / "before" / "format_2" / "dp-imed-noise-aware.json"
+    overview = dpb.Bandit.from_json(path.read_text(encoding="ascii"))._overview()
+    assert (overview.assigned, sum(overview.assigned_to)) == (110, 108)
+    assert b"Of 2 assignments, made by an early version, the arm is not known." in overview_page(overview)
+
+
+@pytest.mark.parametrize("name", ["trial.journal", "trial.html", "link.html", "x.txt", "", 5])
+def test_a_page_overwrites_no_journal(tmp_path: Path, name: Any) -> None:
+    path, mark = tmp_path / "trial.journal", tmp_path / "trial.html"
+    bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), 2, journal=path, mark=mark)
+    (tmp_path / "link.html").symlink_to(path)
+    before = path.read_bytes(), mark.read_bytes()
+    with pytest.raises(dpb.InvalidInput, match="Expected path="):
+        bandit.report(tmp_path / name if isinstance(name, str) and name else name)
+    assert (path.read_bytes(), mark.read_bytes()) == before
+    with pytest.raises(dpb.InvalidInput, match=r"to be one that can be written: No such file or directory\."):
+        bandit.report(tmp_path / "nowhere" / "trial.html")
+    bandit.report(tmp_path / "page.html")

@@ -305,3 +305,17 @@ def test_a_batch_that_releases_asks_its_witness_once() -> None:
     assert len(bandit.ledger) == 5
     assert [number for number, _ in asked] == [0, 4]
     assert asked[-1] == bandit.ledger.head
+
+
+def test_what_is_passed_may_not_call_back_in_the_middle() -> None:
+    """A generator is read before the step begins, and may do what it likes."""
+    bandit = fresh()
+    first, second = bandit.assign_many(bandit.assign(unit=name).id for name in "pq")[:2]
+    assert (first.arm, second.arm) == ("A", "B")  # after p and q themselves
+
+    def answers() -> Any:
+        for assignment in bandit.open_assignments():
+            yield assignment, 1.0
+
+    bandit.close_many(answers())
+    assert bandit.open_assignments() == []

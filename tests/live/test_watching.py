@@ -172,3 +172,35 @@ def test_a_policy_that_is_not_the_right_one(tmp_path: Path) -> None:
         with pytest.raises(dpb.JournalError) as refused:
             looked(path, kind=kind)
         assert str(refused.value) == f"The journal {path} cannot be followed. {message}"
+
+
+def test_what_a_witness_did_not_confirm_is_not_shown(tmp_path: Path) -> None:
+    """Its record is on disk, and nobody but the witness has heard of it."""
+    path = tmp_path / "trial.journal"
+    answers: list[bool] = [True]
+    learnt: list[int] = []
+
+    def witness(number: int, digest: str) -> bool:
+        if number:
+            learnt.append(sum(statistic.releases for statistic in bandit._learner.statistics))
+            shown = looked(path)
+            assert (len(shown.ledger), shown.values) == (1, ((), ()))
+        return answers[-1]
+
+    bandit = dpb.Bandit(POLICY, ["A", "B"], journal=path, witness=witness)
+    answers.append(False)
+    with pytest.raises(dpb.JournalError, match="The witness answered False"):
+        play(bandit, 60)
+    assert learnt == [0]  # the policy had not heard of it either
+    assert len(looked(path).ledger) == 1
+    answers.append(True)
+    again = dpb.Bandit(POLICY, ["A", "B"], journal=path)
+    assert len(again.ledger) == 2  # which was drawn once
+    assert looked(path).ledger.head == again.ledger.head
+
+
+def test_a_mark_that_never_stands_still_is_not_believed(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = iter(range(10**6))
+    monkeypatch.setattr("dpbandits.live.watching._content", lambda path: mark_of(next(numbers), "0" * 16))
+    with pytest.raises(dpb.JournalError, match="changed at every look"):
+        looked(journal)
