@@ -326,6 +326,7 @@ def test_a_key_and_a_name_of_the_same_text_have_different_hashes() -> None:
         {"assign": 0, "block": None, "unit": "P"},
         {"assign": 1, "block": 0, "unit": "Q"},  # who has given all their rewards
         {"assign": 0, "block": 0, "unit": "Q"},
+        {"assign": 1, "block": None, "unit": "Q"},
         {"assign": 1, "block": 0},  # without a name, where the rewards of each are counted
         {"assign": 1, "block": 0, "selection": True},
         {"assign": 1, "block": 0, "unit": "R", "selection": True},
