@@ -47,7 +47,7 @@ def _select(params: Params, state: State, t: int) -> int:
 @kernel
 def _hold(params: Params, state: State, arm: int, t: int) -> int:
     if is_exploring(params, state, t):
-        return params.plays - state.counts[arm]
+        return int(params.plays - state.counts[arm])
     return FOREVER
 
 

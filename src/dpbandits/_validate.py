@@ -9,7 +9,7 @@ dpbandits.errors.InvalidInput: Expected epsilon=-1 in (0, inf).
 
 import math
 import numbers
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from dpbandits.errors import InvalidInput, WrongKind
@@ -83,6 +83,14 @@ def one_of(allowed: Collection[Word], **named: object) -> Word:
         if isinstance(value, str) and value == word:
             return word
     raise InvalidInput(f"Expected {name}={shown(value)} to be one of {', '.join(allowed)}.")
+
+
+def listed(**named: Iterable[Any]) -> list[Any]:
+    """Return the one named thing as a list; text is refused, which would be a list of letters."""
+    ((name, given),) = named.items()
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInput(f"Expected {name}={shown(given)} to be a list.")
+    return list(given)
 
 
 def check_kind(kind: type, described: str, **named: object) -> None:

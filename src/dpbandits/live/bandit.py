@@ -17,7 +17,7 @@ from dpbandits._words import counted
 from dpbandits.errors import InvalidInput
 from dpbandits.live import archive
 from dpbandits.live.assignments import Assignment, id_of
-from dpbandits.live.closings import Answer, Closing, checked_closings, listed
+from dpbandits.live.closings import Answer, Closing, checked_closings
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
 from dpbandits.live.estimates import Comparison, Estimate
 from dpbandits.live.journal import Journal, journal_at
@@ -156,8 +156,8 @@ class Bandit:
 
         All of them are checked before any is assigned, and on disk they are one record. `keys` has one for each.
         """
-        named = listed(units=units)
-        given = [None] * len(named) if keys is None else listed(keys=keys)
+        named = _validate.listed(units=units)
+        given = [None] * len(named) if keys is None else _validate.listed(keys=keys)
         if len(given) != len(named):
             raise InvalidInput(f"Expected as many keys as units, not {len(given)} for {len(named)}.")
         with self._turns.alone():
@@ -180,7 +180,7 @@ class Bandit:
 
         All of them are checked before any is taken in, and on disk they are one record, with all that they release.
         """
-        items = listed(answers=answers)
+        items = _validate.listed(answers=answers)
         with self._turns.alone():
             self._close(checked_closings(items, self._step(), self._configuration.rewards))
 

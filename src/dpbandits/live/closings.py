@@ -1,9 +1,8 @@
 """Closings: answers as they are passed, one or many, checked before any of them is taken in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dpbandits._validate import shown
 from dpbandits.errors import AlreadyClosed, InvalidInput
 from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.learner import Learner
@@ -19,14 +18,6 @@ class Closing(NamedTuple):
     number: int
     reward: float
     key: str | None
-
-
-def listed(**named: Iterable[Any]) -> list[Any]:
-    """Return the one named thing as a list; text is refused, which would be a list of letters."""
-    ((name, given),) = named.items()
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(f"Expected {name}={shown(given)} to be a list.")
-    return list(given)
 
 
 def checked_closings(answers: Sequence[Any], learner: Learner, rewards: RewardScale) -> list[Closing]:

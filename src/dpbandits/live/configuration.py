@@ -17,7 +17,7 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
-from dpbandits.live.policy_names import policy_from, read_live, written
+from dpbandits.live.policy_names import as_written, policy_from, read_live
 from dpbandits.live.rewards import RewardScale
 from dpbandits.policies import Policy
 from dpbandits.policies.base import MAX_ARMS, MAX_HORIZON
@@ -98,7 +98,7 @@ class Configuration:
         later = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
         if self.file_format >= 3:
             later |= {"sticky": self.sticky}
-        name, settings = written(self.policy, self.file_format)
+        name, settings = as_written(self.policy, self.file_format)
         return {
             "format": self.file_format,
             "policy": {"name": name, **settings},
@@ -152,7 +152,7 @@ class Terms:
     def to_dict(self, file_format: int) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {
-            "live_policy": written(self.policy, file_format)[1],
+            "live_policy": as_written(self.policy, file_format)[1],
             "reward_guarantee": self.one_reward.to_dict(),
             "guarantee": self.person.to_dict(),
         }

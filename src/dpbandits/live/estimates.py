@@ -210,3 +210,8 @@ class Comparison:
         if self.verdict == "undecided":
             return f"whether {self.b} is better than {self.a} is undecided: {span}"
         return f"{self.b} is {self.verdict} than {self.a}: {span}"
+
+
+def difference(a: Estimate, b: Estimate, confidence: float) -> Comparison:
+    """Return what two estimates say about each other: whether b is better than a."""
+    return Comparison(a.arm, b.arm, b.low - a.high, b.high - a.low, confidence)

@@ -11,7 +11,7 @@ from functools import cached_property
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.live.configuration import Configuration, Terms
-from dpbandits.live.estimates import Comparison, Estimate, Estimator, Statistic, interval
+from dpbandits.live.estimates import Comparison, Estimate, Estimator, Statistic, difference, interval
 from dpbandits.live.learner import Learner
 from dpbandits.live.spent import Spent, spent_on, worst_scales
 from dpbandits.policies import Block
@@ -98,8 +98,3 @@ class Overview:
     @cached_property
     def _estimator(self) -> Estimator:
         return Estimator(lambda releases: self.blocks[:releases])
-
-
-def difference(a: Estimate, b: Estimate, confidence: float) -> Comparison:
-    """Return what two estimates say about each other: whether b is better than a."""
-    return Comparison(a.arm, b.arm, b.low - a.high, b.high - a.low, confidence)

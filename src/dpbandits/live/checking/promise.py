@@ -23,7 +23,7 @@ from dpbandits.live.configuration import (
     read_sticky,
 )
 from dpbandits.live.cost import budget_of, exceeds, person_follows
-from dpbandits.live.policy_names import read, read_live, settings_of
+from dpbandits.live.policy_names import as_read, read_live, settings_of
 from dpbandits.live.rewards import RewardScale
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
@@ -170,7 +170,7 @@ def _policy(plain: object, kind: type[Policy] | None, file_format: int) -> Polic
         raise Wrong(f"Row 0 has policy={shown(plain)}, which names no policy.")
     name, settings = plain["name"], {key: value for key, value in plain.items() if key != "name"}
     if kind is None or POLICIES.get(kind.name) is kind:
-        name, settings = read(name, settings, file_format)
+        name, settings = as_read(name, settings, file_format)
     if kind is not None and name != kind.name:
         raise InvalidInput(f"Expected policy={kind.__name__} to be the one of the ledger, {shown(name)}.")
     if kind is None and name not in POLICIES:

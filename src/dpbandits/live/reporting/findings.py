@@ -9,8 +9,8 @@ from functools import cached_property
 from itertools import takewhile
 
 from dpbandits._words import counted
-from dpbandits.live.estimates import Comparison, Estimate
-from dpbandits.live.overview import Overview, difference
+from dpbandits.live.estimates import Comparison, Estimate, difference
+from dpbandits.live.overview import Overview
 from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95
