@@ -122,6 +122,7 @@ def test_what_the_system_says_is_told_in_words(run: Any, monkeypatch: pytest.Mon
 def test_a_crash_is_no_refutation(run: Any, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     status, _, err = run("audit", f"{mine}:Crashing")
     assert status == 70
+    assert "/typer/" not in err  # only where the mistake is, and how it was reached
     assert err.rstrip().endswith("RuntimeError: a mistake in it")  # with the way to it
 
     def full(*arguments: Any, **named: Any) -> None:

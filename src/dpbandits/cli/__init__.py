@@ -1,6 +1,7 @@
 """The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan`, `audit`, `show` and `ledger`."""
 
 import os
+import re
 import sys
 import traceback
 from contextlib import suppress
@@ -15,6 +16,7 @@ from dpbandits.errors import DPBanditsError
 
 __all__ = ["main"]
 
+_CALLING = re.compile(r"[\\/](typer|click)[\\/]")
 _CRASHED = 70  # EX_SOFTWARE of sysexits.h
 _PIPE_CLOSED = 141  # 128 and the number of SIGPIPE
 
@@ -45,8 +47,8 @@ def main() -> None:
         text = _in_words(problem) if isinstance(problem, OSError) else str(problem)
         Console(stderr=True, soft_wrap=True).print(f"dpbandits: {text}", style="red", markup=False, highlight=False)
         raise SystemExit(2) from None
-    except Exception:  # noqa: BLE001  (whatever it is)
-        traceback.print_exc()
+    except Exception as problem:  # noqa: BLE001  (whatever it is)
+        _print_trace(problem)
         raise SystemExit(_CRASHED) from None
 
 
@@ -56,6 +58,15 @@ def _in_words(problem: OSError) -> str:
     if problem.filename is None:
         return f"Expected to be able to read and write: {reason}."
     return f"Expected {os.fsdecode(problem.filename)!r} to be a file that can be read or written: {reason}."
+
+
+def _print_trace(problem: Exception) -> None:
+    """Print where a mistake was made, without the dozens of lines that only say how the command was called."""
+    found = traceback.TracebackException.from_exception(problem)
+    found.stack = traceback.StackSummary.from_list(
+        [frame for frame in found.stack if not _CALLING.search(frame.filename) and frame.filename != __file__]
+    )
+    print("".join(found.format()), end="", file=sys.stderr)
 
 
 def _be_quiet() -> None:

@@ -88,12 +88,16 @@ def audit_command(
     be scored; 2 for wrong input and 70 for a crash. --json prints what --out writes: a list, one item for every attack
     and for the account. Examples:
 
+    \b
     dpbandits audit dp-ucb --variant published --epsilon 1
 
+    \b
     dpbandits audit dp-imed --epsilon 0.5 --view releases --trials 1e7 --report audit.html
 
+    \b
     dpbandits audit dp-ucb-int --exact
 
+    \b
     dpbandits audit mine.py:ExploreThenCommit:plays=20 --epsilon 0.5 --view releases
     """
     if exact and view is not None:

@@ -67,8 +67,10 @@ def compare_command(
     command goes on where it was, and one with more runs begins with those that are there. Policies that decide at every
     step (ucb, lazy-dp-ts, ...) take much longer than those in phases. Examples:
 
+    \b
     dpbandits compare --instances random:100 --policies recommended,dp-imed,adap-klucb --horizon 1e6
 
+    \b
     dpbandits compare --environment mine.py:stars --policies recommended,mine.py:Mine --epsilon 0.5
     """
     check_folder(out=out)

@@ -59,8 +59,10 @@ def verify_command(
     elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. A ledger may have
     grown since: the head vouches for the rows up to its own. Examples:
 
+    \b
     dpbandits ledger verify trial.jsonl --claim 1 --head 17:6c1f...
 
+    \b
     dpbandits ledger verify trial.jsonl --policy mine.py:ExploreThenCommit --report ledger.html
     """
     check_ending(report=report, allowed=(".html",))

@@ -78,10 +78,13 @@ def plan_command(
     It plays the experiment many times with arms as you expect them, in another order each time, at every privacy level,
     and says how many people get an arm that is not the best. Examples:
 
+    \b
     dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1
 
+    \b
     dpbandits plan --means 0.12,0.10,0.10 --horizon 2e5 --plot plan.png
 
+    \b
     dpbandits plan --environment mine.py:stars --policies recommended,mine.py:Mine
     """
     check_ending(plot=plot, allowed=PLOTS)

@@ -46,6 +46,7 @@ def reproduce_command(
     It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-certified.*, and data.
     Stopped at any time, the same command goes on where it was. An example:
 
+    \b
     dpbandits reproduce --runs 1000 --out thousand-runs
     """
     usual_runs = _QUICK_RUNS if quick else RUNS

@@ -42,8 +42,10 @@ def show_experiment_command(
     The journal is opened for reading alone, without a lock, beside the program that writes it, and nothing is changed.
     Rewards, and how many answers are awaited, are not shown. Examples:
 
+    \b
     dpbandits show trial.journal
 
+    \b
     dpbandits show trial.journal --mark /other/disk/trial.mark --report trial.html
     """
     check_ending(report=report, allowed=(".html",))

@@ -75,8 +75,10 @@ def simulate_command(
     are 0.9,0.6. Policies get the arms in the order given, on which short runs depend: those in phases open with the
     first arm. (`compare` and `plan` play another order in every run.) Examples:
 
+    \b
     dpbandits simulate --means 0.9,0.6 --policies ucb,dp-ucb,dp-ucb-int --epsilon 0.1,1 --horizon 1e5 --plot regret.png
 
+    \b
     dpbandits simulate --environment mine.py:stars --policies ucb,mine.py:Mine:plays=20 --runs 1e4 --keep played
     """
     check_ending(plot=plot, allowed=PLOTS)
