@@ -62,7 +62,7 @@ def test_simulate_writes_data_and_a_figure(run: Any, tmp_path: Path, ending: str
     assert rows.settings[1] == "DPUCB(epsilon=1.0, variant='published', counter='hybrid')"
     interval = dpb.DPUCBInt(epsilon=1.0, delta=1e-6).guarantee()
     assert rows["proved_epsilon"].tolist()[1:] == pytest.approx([2.0, interval.epsilon], rel=1e-12)
-    assert rows["proved_delta"].tolist()[1:] == [0.0, 1e-4]
+    assert rows["proved_delta"].tolist()[1:] == [0.0, 1e-6]
     assert rows["proved_epsilon"].isna().tolist() == [True, False, False]
     ends = frame[frame.t == 1000].groupby("policy").regret
     assert rows["mean"].tolist() == pytest.approx([ends.mean()[name] for name in rows.policy])

@@ -6,6 +6,7 @@ import pickle
 import threading
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -209,3 +210,16 @@ def test_bandits_of_several_threads_share_a_noise_source() -> None:
     for bandit in made:
         assert len(bandit.ledger) > 4
         assert bandit.ledger.verify() == bandit.ledger.head
+
+
+def test_a_bandit_that_goes_on_has_its_noise_before_its_first_step(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = dpb.Bandit(dpb.AdaPUCB(epsilon=7.0), 2, journal=path)
+    assignments = bandit.assign_many([None] * 60)
+    bandit.detach()
+    noise = Watched(1)
+    again = dpb.Bandit(dpb.AdaPUCB(epsilon=7.0), 2, journal=path, noise=noise)
+    noise.happened.clear()
+    again.close_many([(assignment, 1.0) for assignment in assignments])
+    assert len(again.ledger) == 11
+    assert set(noise.happened) == {"release"}

@@ -185,3 +185,22 @@ def test_a_page_overwrites_no_journal(tmp_path: Path, name: Any) -> None:
     with pytest.raises(dpb.InvalidInput, match=r"to be one that can be written: No such file or directory\."):
         bandit.report(tmp_path / "nowhere" / "trial.html")
     bandit.report(tmp_path / "page.html")
+
+
+def test_a_page_beside_a_journal_that_was_named_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path / "one")
+    bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), 2, journal="trial.html")
+    monkeypatch.chdir(tmp_path / "other")
+    for name in ("trial.html", "trial.html.mark"):
+        Path(name).write_text("another file")
+    with pytest.raises(dpb.InvalidInput, match="to be another file than the journal and its mark"):
+        bandit.report(tmp_path / "one" / "trial.html")
+    for _ in range(2):
+        bandit.report("trial.html")
+    with pytest.raises(dpb.InvalidInput, match="Expected path="):
+        bandit.report("a\0.html")
+    bandit.assign()

@@ -374,3 +374,22 @@ def test_a_bandit_that_begins_has_no_past(tmp_path: Path, change: dict[str, Any]
     forged.close()
     with pytest.raises(dpb.JournalError, match="first record is not that of a fresh bandit"):
         fresh(journal=path)
+
+
+def test_a_key_stands_for_one_assignment_also_where_nothing_enters_for_a_while() -> None:
+    """Without sticky the choice may go to an arm that has places again."""
+    noise = SharedNoise(1)
+    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
+    bandit = dpb.Bandit(dpb.AdaPUCB(epsilon=7.0), 2, horizon=60, contributions=50, sticky=False, noise=noise)
+    held, given = set(), {}
+    for visit in range(200):
+        key = f"visit {visit}"
+        given[key] = bandit.assign(unit=visit % 9, key=key)
+        if given[key].arm == 1:
+            held.add(given[key])
+        elif given[key].is_new:
+            bandit.close(given[key], 1.0)
+        if visit == 120:
+            bandit.close_many([(assignment, 1.0) for assignment in held])
+    for visit in range(200):
+        assert bandit.assign(unit=visit % 9, key=f"visit {visit}") == given[f"visit {visit}"]

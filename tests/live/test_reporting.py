@@ -84,7 +84,7 @@ def test_an_undecided_experiment(tmp_path: Path) -> None:
     text = read(play(bandit_of(), [0.5, 0.5, 0.5], 200), tmp_path).text
     assert "Which arm is the best is undecided, at 95% confidence." in text
     assert "may still be better." in text
-    assert "More is released when more answers are in." in text
+    assert "More will be released as answers come in." in text
 
 
 def test_an_empty_experiment(tmp_path: Path) -> None:

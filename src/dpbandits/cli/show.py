@@ -51,7 +51,7 @@ def show_experiment_command(
     check_ending(report=report, allowed=(".html",))
     records = AcknowledgedRecords(journal, mark)
     if report is not None:
-        page_path(report, records.paths)
+        page_path(report, records.places)
     kind = None if policy is None else policy_class(policy)
     try:
         overview = looked_at(records, kind)
@@ -64,7 +64,7 @@ def show_experiment_command(
     else:
         print("\n".join(_lines(contents(found, _ARMS, _RELEASES))))
     if report is not None:
-        write_page(report, overview, records.paths)
+        write_page(report, overview, records.places)
         if not as_json:
             print(f"\nReport: {report}")
 

@@ -133,6 +133,13 @@ class Bandit:
         self._witness = witness
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
         self._turns = Turns(_nothing if journal is None else journal.close)
+        self._draw_ahead()
+
+    @clean
+    def _draw_ahead(self) -> None:
+        """Have the noise of a bandit that goes on: no step of it is to draw what it releases."""
+        for arm in {arm for arm, _ in self._learner.places.flights}:
+            self._learner.draw_ahead(arm)
 
     # ---- deciding and learning
 
@@ -274,7 +281,7 @@ class Bandit:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write all that may be shown as one page (.html), in plain words, for whoever the experiment belongs to."""
-        write_page(path, self._overview(), () if self._journal is None else self._journal.paths)
+        write_page(path, self._overview(), () if self._journal is None else self._journal.places)
 
     def _overview(self) -> Overview:
         with self._turns.alone():

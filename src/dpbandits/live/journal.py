@@ -67,9 +67,9 @@ class Journal:
         self._is_ready = False  # to be appended to
 
     @property
-    def paths(self) -> tuple[Path, Path]:
-        """Where the journal and its mark are."""
-        return self.path, self._mark_path
+    def places(self) -> tuple[Path, Path]:
+        """Where the journal and its mark are, whatever the working directory is now."""
+        return Path(self._file.place), Path(self._mark.place)
 
     @property
     def acknowledged(self) -> int:

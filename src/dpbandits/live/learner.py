@@ -90,13 +90,13 @@ class Learner:
         unit, key = visit
         if not (key is None or (is_hash(key) and key not in self.visits)):
             return False
-        if type(choice.arm) is not int or type(choice.block) is bool or not (unit is None or isinstance(unit, str)):
+        if type(choice.arm) is not int or type(choice.block) is bool or not (unit is None or is_hash(unit)):
             return False
         if not 0 <= choice.arm < len(self.statistics) or (unit is None and self.units.contributions > 1):
             return False
         if self.units.given_arm(unit) not in (None, choice.arm) or choice != self._placed(choice.arm, unit):
             return False
-        return choice.block is not None or not self._repeats(unit)
+        return not self._is_settled(unit)
 
     def can_close(self, number: int, reward: Any, key: Any) -> bool:
         """Tell whether an assignment is open, and a reward, in the units of the noise source, can be its own."""
@@ -115,12 +115,17 @@ class Learner:
         """Return what somebody gets again, who asks again or of whom nothing new would enter; None if it is new."""
         if visit.key in self.visits:
             return self.visits[str(visit.key)]
-        if not self._repeats(visit.unit) or self.choice(visit.unit).block is not None:
-            return None
-        return self.units.seen[str(visit.unit)]
+        return self.units.seen[str(visit.unit)] if self._is_settled(visit.unit) else None
 
-    def _repeats(self, unit: str | None) -> bool:
-        return self.units.repeats and unit in self.units.seen
+    def _is_settled(self, unit: str | None) -> bool:
+        """Tell whether nothing more of a person can enter, now or ever, so that they keep what they have."""
+        if not self.units.repeats or unit not in self.units.seen:
+            return False
+        if not self.units.may_enter(unit):
+            return True
+        given = self.units.given_arm(unit)
+        arms = range(len(self.statistics)) if given is None else [given]
+        return all(self.places.free_block(arm) is None for arm in arms)
 
     def _placed(self, arm: int, unit: str | None) -> Choice:
         return Choice(arm, self.places.free_block(arm) if self.units.may_enter(unit) else None)

@@ -31,8 +31,10 @@ def is_hash(text: object) -> bool:
 
 
 def _validated_key(key: object) -> str | None:
-    if key is None or (isinstance(key, str) and 0 < len(key) <= _LONGEST):
-        return key
+    if key is None:
+        return None
+    if isinstance(key, str) and 0 < len(key) <= _LONGEST:
+        return unicodedata.normalize("NFC", key)
     raise InvalidInput(f"Expected key={_validate.shown(key)} to be text of 1 to {_LONGEST} characters.")
 
 

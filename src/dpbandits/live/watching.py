@@ -28,7 +28,7 @@ class AcknowledgedRecords:
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
         mark_path = Path(f"{self.path}.mark") if mark is None else Path(mark)
-        self.paths = self.path, mark_path
+        self.places = self.path.absolute(), mark_path.absolute()
         self._last = self._settled_mark(mark_path)
 
     @property

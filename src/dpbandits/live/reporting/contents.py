@@ -29,7 +29,7 @@ _COMPARED = 8  # arms, one by one
 _LARGEST_FACTOR = 1000.0  # of odds that is worth a number
 
 _NOT_SHOWN = (
-    ("Single rewards,", "and what people answered: never. They are in releases alone, with noise."),
+    ("Single rewards,", "and what people answered: never. They appear only in releases, with noise."),
     (
         "Answers since the last release",
         "of an arm: they show when their block is complete and is released as a whole.",
@@ -39,7 +39,10 @@ _NOT_SHOWN = (
         "and which: this report says the same whether one more has come or not. The program that runs the experiment "
         "knows (open_assignments).",
     ),
-    ("Names of people", "and the keys of their answers: kept as hashes in the journal, and nowhere else."),
+    (
+        "Names of people",
+        "and the keys of their visits and answers: kept as hashes with the experiment, and nowhere else.",
+    ),
     ("The time", "at which anything happened, this report included: times are not protected."),
 )
 
@@ -105,7 +108,7 @@ def _arms(found: Findings, most: int) -> list[Block]:
         Paragraph(
             f"Estimates are mean rewards, between {low:g} and {high:g}, from releases alone; the intervals allow for "
             "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
-            "an arm are independent with one mean. A missing answer counts as "
+            "an arm are independent with the same mean. A missing answer counts as "
             f'{found.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
             f"{_lacking(found)}"
         ),
@@ -150,8 +153,8 @@ def _comparisons(found: Findings) -> list[Block]:
         undecided = len(rest) - worse
         blocks.append(
             Paragraph(
-                f"Of the other {counted(len(rest), 'arm')}, {worse:,} are not the best, with 95% confidence, and "
-                f"{undecided:,} may be."
+                f"Of the other {counted(len(rest), 'arm')}, {worse:,} {'is' if worse == 1 else 'are'} not the best, "
+                f"with 95% confidence, and {undecided:,} may be."
             )
         )
     return blocks
@@ -191,7 +194,7 @@ def _promise(found: Findings) -> list[Block]:
 
 def _plainly(guarantee: Guarantee, contributions: int) -> str:
     whose = "one answer" if contributions == 1 else f"the answers of one person, up to {contributions} of them,"
-    them = "that answer" if contributions == 1 else "them"
+    it, them = ("it", "that answer") if contributions == 1 else ("they", "them")
     factor = math.exp(min(guarantee.epsilon, 700.0))
     but = f" (but for a chance of {guarantee.delta:.3g})" if guarantee.delta else ""
     if factor > _LARGEST_FACTOR:
@@ -201,7 +204,7 @@ def _plainly(guarantee: Guarantee, contributions: int) -> str:
         )
     return (
         f"whatever {whose} may have been, everything that this experiment shows, ever, would have been about as "
-        f"likely had it been different: up to a factor of {factor:.3g}{but}. The closer this "
+        f"likely had {it} been different: up to a factor of {factor:.3g}{but}. The closer this "
         f"factor is to 1, the less anyone can find out about {them}, whatever else they know; about 3 is usual, and "
         "more than 20 is weak."
     )
@@ -213,7 +216,7 @@ def _spending(found: Findings, delta: float) -> str:
     if found.releases and not found.overview.is_cumulative and len(found.overview.blocks) > 1:
         who = "an answer" if found.overview.configuration.contributions == 1 else "a person, with all their answers,"
         return f"Every answer is in one release, so this is all that {who} ever loses."
-    return "This is exact, for whoever has lost most."
+    return "This is exact, for the person who has lost most."
 
 
 # ---- what was released, and how to check it
@@ -244,7 +247,7 @@ def _releases(found: Findings, most: int) -> list[Block]:
     blocks.append(
         Paragraph(
             f"{note}A release is the noisy sum {what}, each scaled to [0, 1]. Its noise is typically as large as "
-            '"noise" says. Nothing else of the rewards was ever let out.'
+            '"noise" says. Nothing else about the rewards was ever released.'
         )
     )
     header = ("arm", "row", "release", "rewards", "noise", "epsilon", "value")

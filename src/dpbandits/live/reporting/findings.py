@@ -14,7 +14,7 @@ from dpbandits.live.overview import Overview
 from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95
-_MAY_STAY = "Arms that seem worse get few people, so that it may stay undecided for long: that is what a bandit is for."
+_MAY_STAY = "Arms that seem worse get few people, so it may stay undecided for long: that is what a bandit is for."
 NOTHING, DECIDED, UNDECIDED = "nothing released yet", "decided", "undecided"
 _NAMED = 5  # arms in a sentence
 
@@ -149,10 +149,10 @@ class Findings:
     def prospect(self) -> str:
         """Whether more will be learnt."""
         if not self.overview.exhausted:
-            more = "More is released when more answers are in."
+            more = "More will be released as answers come in."
             return more if self.state != UNDECIDED else f"{more} {_MAY_STAY}"
         return (
-            "It is exhausted: there will be no more releases. People still get arms, by what was released so far; that "
+            "It is exhausted: there will be no more releases. People still get arms, based on what was released; that "
             "costs nothing."
         )
 

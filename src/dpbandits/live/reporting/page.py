@@ -25,10 +25,16 @@ def write_page(path: object, overview: Overview, kept: Iterable[Path]) -> Path:
     target = page_path(path, kept)
     try:
         return write_file(target, overview_page(overview))
-    except OSError as problem:
-        raise InvalidInput(
-            f"Expected path={shown(str(target))} to be one that can be written: {problem.strerror}."
-        ) from None
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise InvalidInput(f"Expected path={shown(str(target))} to be one that can be written: {reason}.") from None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.realpath(one) == os.path.realpath(other) or one.samefile(other)
+    except (OSError, ValueError):  # one of them is not there
+        return False
 
 
 def page_path(path: object, kept: Iterable[Path]) -> Path:
@@ -37,6 +43,6 @@ def page_path(path: object, kept: Iterable[Path]) -> Path:
         raise InvalidInput(f"Expected path={shown(path)} to be that of a file that ends in .html.")
     target = Path(path)
     for file in kept:
-        if os.path.realpath(file) == os.path.realpath(target) or (target.exists() and target.samefile(file)):
+        if _is_same(target, file):
             raise InvalidInput(f"Expected path={shown(str(target))} to be another file than the journal and its mark.")
     return target
