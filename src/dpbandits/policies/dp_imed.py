@@ -20,10 +20,8 @@ from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
 from dpbandits.policies.evidence import Pooled, PooledSums, exponent, learn
-from dpbandits.policies.evident import PublishedEvidence
+from dpbandits.policies.evident import EvidentPolicy, PublishedEvidence
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
-
-CAUTIONS = "[-10, 1]"
 
 
 class Params(NamedTuple):
@@ -87,7 +85,19 @@ def most_easily_best(params: Params, state: State, released: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPIMED(PublishedEvidence):
+class CautiousPolicy(EvidentPolicy):
+    """What both kinds of IMED have: caution κ, by default that of the kind."""
+
+    caution: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.caution is not None:
+            _validate.real_fields(self, caution="[-10, 1]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPIMED(CautiousPolicy, PublishedEvidence):
     """DP-IMED as published: asymptotically optimal under pure epsilon, up to `growth`.
 
     Args:
@@ -108,13 +118,6 @@ class DPIMED(PublishedEvidence):
         "DPIMED(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r})"
     )
-
-    caution: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.caution is not None:
-            _validate.real_fields(self, caution=CAUTIONS)
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""

@@ -16,9 +16,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dpbandits import _validate
 from dpbandits.policies.base import Setup, validated_size
-from dpbandits.policies.dp_imed import CAUTIONS, Exponents, Params  # the same kernels, with other evidence
+from dpbandits.policies.dp_imed import CautiousPolicy, Exponents, Params  # the same kernels, with other evidence
 from dpbandits.policies.evident import NoiseAwareEvidence
 from dpbandits.policies.phase_wise import PhaseSums, PhaseWise
 from dpbandits.policies.phases import Tally
@@ -33,7 +32,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseAwareIMED(NoiseAwareEvidence):
+class NoiseAwareIMED(CautiousPolicy, NoiseAwareEvidence):
     """The recommended policy: asymptotically optimal under pure epsilon up to `growth`, and with short tails.
 
     Args:
@@ -54,13 +53,6 @@ class NoiseAwareIMED(NoiseAwareEvidence):
         "DPIMED(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r}, "
         "caution={caution!r})"
     )
-
-    caution: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.caution is not None:
-            _validate.real_fields(self, caution=CAUTIONS)
 
     def configure(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
