@@ -22,13 +22,13 @@ from scipy.stats import chi2_contingency, ks_2samp
 import dpbandits as dpb
 from dpbandits.auditing import ViewName, exact_audit
 from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.scores import NOTE, RATIO, UNSCORED
+from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.views import VIEWS
 from dpbandits.auditing.words import verdict
+from dpbandits.engine.gpu import has_gpu
+from dpbandits.environments.given import Script
 from dpbandits.policies import POLICIES, Policy
-from dpbandits.simulation.scores import NOTE, RATIO, UNSCORED
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials import Trials
-from dpbandits.simulation.trials_gpu import has_gpu
 
 DELTA = 1e-6
 EPSILONS = (0.1, 1.0)

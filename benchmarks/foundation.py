@@ -15,7 +15,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.rdp import RdpAccountant
 from numba import njit
 
-import dpbandits.simulation.compiled  # noqa: F401  (makes kernels callable from the loop below)
+import dpbandits.engine.kernels  # noqa: F401  (makes kernels callable from the loop below)
 from dpbandits.mechanisms import (
     Binary,
     ContinualCounter,

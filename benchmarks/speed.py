@@ -19,13 +19,13 @@ from pymab._backend import run_native_experiment
 from river import bandit as river_bandit
 
 import dpbandits as dpb
+from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments import reward
 from dpbandits.environments.alias import GROUPS, alias_tables, from_tables
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import Policy, select, update
-from dpbandits.simulation.compiled import register_kernels
 from dpbandits.simulation.job import Job
 from report import seconds, table, write_section
 

@@ -16,11 +16,12 @@ import dpbandits as dpb
 from blocking import NOTHING_INSTALLED, uninstall
 from dpbandits import cli, comparison, plots, reproduce
 from dpbandits._extras import EXTRA_OF, require_extras
+from dpbandits.auditing import count_actions
 from dpbandits.auditing.report import write_report
 from dpbandits.comparison import figures as comparison_figures
 from dpbandits.reproduce import figures as reproduction_figures
 from dpbandits.reproduce import tables
-from dpbandits.simulation import count_actions, summarise
+from dpbandits.simulation import summarise
 
 TWO = dpb.Bernoulli([0.9, 0.6])
 UCB = {"ucb": lambda epsilon: dpb.UCB()}

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 import dpbandits as dpb
 from distributions import same_distribution
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
-from dpbandits.auditing.playing import Game
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms.linear import secret_reward
 
 DELTA = math.exp(-10)

@@ -11,8 +11,8 @@ from dpbandits.auditing.actions import ActionsView, shortened
 from dpbandits.auditing.pairs import Pair, all_pairs, early, first_pairs, varied
 from dpbandits.auditing.releases import ReleasesView
 from dpbandits.auditing.search import search
+from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.views import VIEWS
-from dpbandits.simulation.trials import Trials
 
 
 def is_neighbouring(pair: Pair) -> bool:

@@ -7,8 +7,8 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing.report import write_report
+from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.words import sentence, verdict
-from dpbandits.simulation.trials import Trials
 from spoiling import InTurn
 
 ASKED: dict[str, Any] = {"view": "releases", "arms": 1, "horizon": 4, "trials": 100_000}

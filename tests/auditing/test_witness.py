@@ -10,6 +10,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.auditing.hidden import FEW, Hidden
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.auditing.watched import log_density
 from dpbandits.auditing.witness import log_ratio, shifts_for
 from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, RESPONSE, release, reserve
@@ -27,7 +28,6 @@ from dpbandits.privacy import (
     compose,
     epsilon_below,
 )
-from dpbandits.simulation.watched import log_density
 
 WINDOW, EQUAL, RARE, EITHER, SAME_TWICE, COIN, TENTH, LARGEST, RESET, RARE_LEAK = range(10)
 MANY = 40

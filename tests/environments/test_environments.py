@@ -10,11 +10,11 @@ from scipy import stats
 
 import dpbandits as dpb
 from distributions import same_distribution
+from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments import Beta, Categorical, Environment, Replay, TruncatedNormal, Uniform, block_sum, reward
 from dpbandits.environments.alias import alias_tables, from_tables
 from dpbandits.environments.binomial import binomial, hat
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.simulation.compiled import register_kernels
 
 TABLE = np.random.default_rng(3).random((40, 2)).round(2)
 ENVIRONMENTS = {

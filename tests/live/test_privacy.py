@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.playing import Game
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose

@@ -18,8 +18,8 @@ import dpbandits as dpb
 import oracles
 from distributions import same_distribution
 from dpbandits import _kernel
-from dpbandits.auditing.playing import CUTS, Game
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.engine.game import CUTS, Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
@@ -344,7 +344,7 @@ def decorator_lines(code: CodeType) -> range:
 @every_policy
 @pytest.mark.parametrize("blocks", [True, False], ids=["blocks", "steps"])
 def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool) -> None:
-    from dpbandits.simulation import loop
+    from dpbandits.engine import loop
 
     environment, horizon = dpb.Bernoulli([0.31, 0.7, 0.52]), horizon_of(policy)
     every_step = np.arange(1, horizon + 1)

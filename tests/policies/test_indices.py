@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.playing import Game
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SeededNoise, WeightedHybrid
 from dpbandits.policies import Policy, hold, select, update
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound

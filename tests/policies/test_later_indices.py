@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 import dpbandits as dpb
-from dpbandits.auditing.playing import Game
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import Policy, hold, select
 from dpbandits.privacy import Ledger

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import dpbandits as dpb
-from dpbandits.auditing.playing import Game
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, RecordingNoise, SeededNoise, release
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import FOREVER, EpochOrder, Policy, block_ucb, dp_se, hold, select

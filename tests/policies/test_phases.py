@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpbandits as dpb
-from dpbandits.auditing.playing import Game
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import FOREVER, Policy, hold
 from dpbandits.policies.adac_ucb import AdaCUCB

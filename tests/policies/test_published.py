@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import dpbandits as dpb
 from distributions import same_distribution
+from dpbandits.auditing import count_actions
 from dpbandits.mechanisms import Hybrid, SeededNoise, WeightedHybrid, hybrid, insert, noise_class, weighted
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import Bonus, CounterName, Policy
@@ -16,7 +17,6 @@ from dpbandits.policies.counting import COUNTERS
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
 from dpbandits.privacy import Budget, interval_epsilon, release_times
-from dpbandits.simulation import count_actions
 
 TWO = dpb.Bernoulli([0.9, 0.6])
 DELTA = math.exp(-10)
@@ -214,8 +214,8 @@ def test_dp_ucb_int_states_what_its_schedule_costs() -> None:
 
 
 def test_nothing_is_released_after_a_declared_horizon() -> None:
-    from dpbandits.auditing.playing import Game
     from dpbandits.auditing.taint import TaintNoise
+    from dpbandits.engine.game import Game
     from dpbandits.mechanisms.linear import secret_reward
 
     policy = dpb.DPUCBInt(epsilon=3.0, delta=1e-6, horizon=100)

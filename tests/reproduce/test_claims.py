@@ -11,7 +11,7 @@ from scipy.stats import binom, binomtest, laplace
 
 import dpbandits as dpb
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
-from dpbandits.auditing.playing import Game
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import LAPLACE, Hybrid, SeededNoise, release
 from dpbandits.privacy import Budget, LaplaceEvent, compose, interval_epsilon, interval_guarantee
 from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check_claims

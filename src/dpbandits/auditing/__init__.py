@@ -2,6 +2,7 @@
 
 from dpbandits.auditing.audit import Audit, audit
 from dpbandits.auditing.exact import ExactAudit, exact_audit
+from dpbandits.auditing.sequences import count_actions
 from dpbandits.auditing.view import ViewName
 
-__all__ = ["Audit", "ExactAudit", "ViewName", "audit", "exact_audit"]
+__all__ = ["Audit", "ExactAudit", "ViewName", "audit", "count_actions", "exact_audit"]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.auditing.pairs import Pair
+from dpbandits.auditing.trials import Outcomes, Trials
 from dpbandits.auditing.view import SEARCH, TEST, Candidate, View
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials import Outcomes, Trials
+from dpbandits.environments.given import Script
 
 _SHOWN = 5
 _STRETCHES = 8

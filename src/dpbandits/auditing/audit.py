@@ -16,12 +16,12 @@ from dpbandits.auditing.bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.search import search
+from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.view import Candidate, View, ViewName
 from dpbandits.auditing.views import VIEWS
 from dpbandits.policies.base import Policy, validated_size
 from dpbandits.policies.catalogue import is_ours
 from dpbandits.privacy import Budget, Guarantee
-from dpbandits.simulation.trials import Trials
 
 FEWEST_TRIALS, MOST_TRIALS = 1000, 10**12
 LONGEST = 2**17  # steps: every reward sequence of the search is in memory

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from dpbandits.auditing.playing import Game
+from dpbandits.auditing.trials import Trials
+from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
+from dpbandits.engine.game import Game
+from dpbandits.environments.given import Script
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials import Trials
-from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
 
 SHORTEST = 8
 LONGEST = 2**16

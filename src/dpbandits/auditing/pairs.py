@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-from dpbandits.simulation.script import Script
+from dpbandits.environments.given import Script
 
 
 class Pair(NamedTuple):

@@ -1,6 +1,6 @@
 """ReleasesView: every released value, and the arms. Its event is a threshold on a score of the run.
 
-The score is the likelihood ratio, or one of those of simulation/scores.py that need no density. Choices that are drawn
+The score is the likelihood ratio, or one of those of scores.py that need no density. Choices that are drawn
 at random are in none of them: the arms of a policy that draws some are attacked as well, as in the other view.
 """
 
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from dpbandits.auditing.actions import ActionsView
 from dpbandits.auditing.pairs import Pair
-from dpbandits.auditing.view import SEARCH, TEST, Candidate, View
-from dpbandits.errors import InvalidInput
-from dpbandits.simulation.scores import (
+from dpbandits.auditing.scores import (
     CLOSEST_WITH_SECOND,
     DREW,
     LARGEST_WITH_FIRST,
@@ -25,7 +23,9 @@ from dpbandits.simulation.scores import (
     SCORES,
     UNSCORED,
 )
-from dpbandits.simulation.trials import Trials
+from dpbandits.auditing.trials import Trials
+from dpbandits.auditing.view import SEARCH, TEST, Candidate, View
+from dpbandits.errors import InvalidInput
 
 _IMPOSSIBLE = 1e300
 _THRESHOLDS = 200

@@ -15,17 +15,17 @@ from dpbandits._progress import Progress
 from dpbandits._words import counted
 from dpbandits.auditing.account import Account, Shown
 from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
-from dpbandits.auditing.playing import Game
 from dpbandits.auditing.reached import Reached
 from dpbandits.auditing.showing import reading_shows
 from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
 from dpbandits.auditing.witness import forced, log_ratio, on_one_side, shifts_for
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.linear import Leak, Reading, Secret, Unknown
 from dpbandits.policies.base import Policy
 from dpbandits.privacy import Guarantee
-from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
 
 FULLY_FOLLOWED = 1024  # steps: in longer runs a reward stands for its block
 LONGEST = 150_000  # no power of two, so that something comes after the last phase that ends in time

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dpbandits.auditing.playing import Game
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.watched import RELEASES, SEEN, WatchedNoise
 
 _TRIES = 12
 _POSITIONS = 24  # rewards that are changed in a run

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dpbandits.auditing.bounds import log_ratio_errors, promises
 from dpbandits.auditing.pairs import Pair
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials import Trials
+from dpbandits.auditing.trials import Trials
+from dpbandits.environments.given import Script
 
 ViewName = Literal["actions", "releases"]
 SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key

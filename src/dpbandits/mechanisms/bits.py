@@ -1,4 +1,4 @@
-"""Bit arithmetic. Compiled code uses the processor's own instructions instead (simulation/bits.py)."""
+"""Bit arithmetic. Compiled code uses the processor's own instructions instead (engine/bits.py)."""
 
 
 def popcount(n: int) -> int:

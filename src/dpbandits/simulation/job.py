@@ -33,7 +33,7 @@ class Job:
         shuffled: bool = False,
     ) -> None:
         require_extras("numba")
-        from dpbandits.simulation.loop import player
+        from dpbandits.engine.loop import player
 
         self._name = policy.name
         self._setup = policy.configure(environment.arms, horizon)
@@ -59,7 +59,7 @@ class Job:
 
         `misses` gets the number of plays of arms that are not the best, at the checkpoints too.
         """
-        from dpbandits.simulation.loop import WRONG_ARM, WRONG_HOLD, arms_of
+        from dpbandits.engine.loop import WRONG_ARM, WRONG_HOLD, arms_of
 
         switches = np.zeros(len(regrets), dtype=np.int64) if switches is None else switches
         switches[:] = 0
@@ -99,7 +99,7 @@ class Job:
             ) from problem
 
     def _play_in_python(self) -> None:
-        from dpbandits.simulation.loop import arms_of, play
+        from dpbandits.engine.loop import arms_of, play
 
         steps = min(self._horizon, _TRIAL_STEPS)
         arms = arms_of(self._played, shuffled=False)

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _writing
+from dpbandits.engine.stamp import classes_in, stamp
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
 from dpbandits.simulation.runner import CHECKPOINTS, Runs, log_spaced, play_runs, runs_per_chunk, summarise
-from dpbandits.simulation.stamp import classes_in, stamp
 from dpbandits.simulation.summary import RegretSummary
 
 _SECONDS_BETWEEN_SAVES = 5.0

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits._words import counted
+from dpbandits.engine.seeds import seed_of_policy
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
-from dpbandits.simulation.seeds import seed_of_policy
 from dpbandits.simulation.summary import RegretSummary
 
 CHECKPOINTS = 200

@@ -5,13 +5,13 @@ from os import PathLike
 from pathlib import Path
 
 from dpbandits._progress import Progress
+from dpbandits.engine.seeds import copies_before
 from dpbandits.environments.base import Environment
 from dpbandits.policies.base import Policy
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.parts import Parts
 from dpbandits.simulation.results import SimulationResult
 from dpbandits.simulation.runner import checked, log_spaced
-from dpbandits.simulation.seeds import copies_before
 
 
 def simulate(

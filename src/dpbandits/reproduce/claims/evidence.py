@@ -2,13 +2,14 @@
 
 from collections import Counter
 
+from dpbandits.auditing import count_actions
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.policies import DPUCB, Bonus, Variant
 from dpbandits.privacy import Series
 from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
 from dpbandits.reproduce.statistics import Interval, log_ratio, mean_at
 from dpbandits.reproduce.study import Study
-from dpbandits.simulation import RegretSummary, count_actions
+from dpbandits.simulation import RegretSummary
 
 EASY = next(panel for panel in PANELS if panel.scenario is TWO_ARMS and panel.epsilon == 1.0)
 GAP = max(TWO_ARMS.gaps)

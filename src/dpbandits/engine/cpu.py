@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._extras import require_extras
+from dpbandits.environments.given import Script
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.script import Script
 
 _STEPS_AT_ONCE = 2**24
 _MOST_AT_ONCE = 2**15
@@ -45,8 +45,8 @@ class CPUPlayer:
         self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
     ) -> NDArray[np.float64]:
         """Return the scores of every run."""
-        from dpbandits.simulation.scores import COLUMNS
-        from dpbandits.simulation.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
+        from dpbandits.auditing.scores import COLUMNS
+        from dpbandits.auditing.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
 
         path = np.empty((self._sizes[1], 2), dtype=np.int64)
         scores = np.zeros((runs, COLUMNS))
@@ -99,20 +99,20 @@ class CPUPlayer:
 
     @cached_property
     def _play_trials(self) -> Any:
-        from dpbandits.simulation.script_loop import trial_player
+        from dpbandits.auditing.scoring import trial_player
 
         return trial_player(self._setup.params, self._state())
 
     @cached_property
     def _score_trials(self) -> Any:
-        from dpbandits.simulation.script_loop import score_player
+        from dpbandits.auditing.scoring import score_player
 
         return score_player(self._setup.params, self._state())
 
 
 def check(policy: Policy, arms: int, answer: int) -> None:
     """Refuse a policy that answered with an arm that does not exist, or held one for less than a play."""
-    from dpbandits.simulation.script_loop import WRONG_ARM, WRONG_HOLD
+    from dpbandits.auditing.scoring import WRONG_ARM, WRONG_HOLD
 
     if answer == WRONG_ARM:
         raise InvalidInput(f"Expected `select` of {policy.name} to return an arm in [0, {arms - 1}].")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpbandits.simulation.stamp import stamp
+from dpbandits.engine.stamp import stamp
 
 HEAD = "import numpy as np, math, enum\nfrom typing import NamedTuple\nfrom dpbandits import kernel\n"
 
@@ -124,7 +124,7 @@ def test_functions_that_call_each_other_are_stamped() -> None:
 
 def test_stamps_are_the_same_in_every_process() -> None:
     code = (
-        "import numpy as np\nfrom dpbandits.simulation.stamp import stamp\n"
+        "import numpy as np\nfrom dpbandits.engine.stamp import stamp\n"
         "X = Y = np.zeros(3)\ndef g(x): return x\nT = (g, g)\n"
         "def f(x): return (X, Y, T, x in {'a', 'b', 'c'})\nprint(stamp(f))"
     )

@@ -7,11 +7,11 @@ from typing import Any
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
+from dpbandits.engine import bits
+from dpbandits.engine.cache import UniqueNames, symbol_number, use_cache
+from dpbandits.engine.kernels import register_kernels
+from dpbandits.engine.stamp import classes_in, stamp
 from dpbandits.errors import InvalidInput
-from dpbandits.simulation import bits
-from dpbandits.simulation.cache import UniqueNames, symbol_number, use_cache
-from dpbandits.simulation.compiled import register_kernels
-from dpbandits.simulation.stamp import classes_in, stamp
 
 _stamps: dict[type, str] = {}
 

@@ -8,12 +8,8 @@ from typing import Any
 
 from numba import njit
 
-from dpbandits.mechanisms.seeded import SeededNoise
-from dpbandits.policies.base import hold, select, update
-from dpbandits.simulation.dispatch import compiled_loop
-from dpbandits.simulation.loop import _clear, clear
-from dpbandits.simulation.scores import write_scores
-from dpbandits.simulation.watched import (
+from dpbandits.auditing.scores import write_scores
+from dpbandits.auditing.watched import (
     DIFFERENT,
     PLAIN,
     RELEASES,
@@ -23,6 +19,10 @@ from dpbandits.simulation.watched import (
     WatchedNoise,
     expect,
 )
+from dpbandits.engine.compiling import compiled_loop
+from dpbandits.engine.loop import _clear, clear
+from dpbandits.mechanisms.seeded import SeededNoise
+from dpbandits.policies.base import hold, select, update
 
 WRONG_ARM = -1
 WRONG_HOLD = -2

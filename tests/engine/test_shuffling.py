@@ -16,7 +16,7 @@ from dpbandits.simulation.job import Job
 
 def test_every_order_of_the_arms_is_as_likely() -> None:
     """Chi-squared over the 24 orders of 4 arms in 24,000 shuffles, false-alarm rate 1e-4; a lazy shuffle fails."""
-    from dpbandits.simulation.loop import shuffle
+    from dpbandits.engine.loop import shuffle
 
     def lazily(order: NDArray[np.int64], noise: SeededNoise) -> None:
         for place in range(len(order)):
@@ -35,7 +35,7 @@ def test_every_order_of_the_arms_is_as_likely() -> None:
 
 def test_shuffled_runs_are_runs_of_the_shuffled_arms() -> None:
     """Compiled, with regret and misses: the same as playing the arms in the order that the generator gives."""
-    from dpbandits.simulation import loop
+    from dpbandits.engine import loop
 
     means, horizon, policy = np.array([0.2, 0.9, 0.4]), 300, dpb.DPUCB(epsilon=1.0)
     times = np.array([10, horizon])

@@ -17,11 +17,11 @@ from numba.extending import overload
 
 from dpbandits import environments, mechanisms, policies  # noqa: F401  (their kernels are recorded on import)
 from dpbandits._kernel import kernel
+from dpbandits.engine.compiling import compiled_loop
 from dpbandits.environments.base import Environment, block_sum, reward
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.base import hold, select, update
-from dpbandits.simulation.dispatch import compiled_loop
 
 NO_ARM = -(2**62)
 WRONG_ARM = -2

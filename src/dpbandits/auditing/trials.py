@@ -12,11 +12,11 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits.engine.cpu import CPUPlayer
+from dpbandits.engine.gpu import GPUPlayer, has_gpu
+from dpbandits.engine.seeds import number_of_policy
+from dpbandits.environments.given import Script
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.seeds import number_of_policy
-from dpbandits.simulation.trials_cpu import CPUPlayer
-from dpbandits.simulation.trials_gpu import GPUPlayer, has_gpu
 
 Result = TypeVar("Result")
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._extras import require_extras
+from dpbandits.engine.cpu import check
+from dpbandits.environments.given import Script
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials_cpu import check
 
 _MOST_AT_ONCE = 2**20
 _BYTES_AT_ONCE = 2**32
@@ -72,9 +72,9 @@ class GPUPlayer:
         """Return the scores of every run."""
         from numba import cuda
 
-        from dpbandits.simulation.cuda import scorer
-        from dpbandits.simulation.scores import COLUMNS
-        from dpbandits.simulation.watched import KNOWN, SEEN
+        from dpbandits.auditing.scores import COLUMNS
+        from dpbandits.auditing.watched import KNOWN, SEEN
+        from dpbandits.engine.cuda import scorer
 
         while True:
             scores, answers = cuda.device_array((runs, COLUMNS)), cuda.device_array(runs, dtype=np.int64)
@@ -100,7 +100,7 @@ class GPUPlayer:
     ) -> NDArray[np.int64]:
         from numba import cuda
 
-        from dpbandits.simulation.cuda import player
+        from dpbandits.engine.cuda import player
 
         codes, paths = cuda.device_array(runs, dtype=np.int64), cuda.to_device(path)
         self._launch(

@@ -12,16 +12,11 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing import scoring
 from dpbandits.auditing.broken import BROKEN
-from dpbandits.auditing.playing import Game
-from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
-from dpbandits.policies import Policy, Variant
-from dpbandits.simulation import script_loop
-from dpbandits.simulation.scores import COLUMNS, NOTE, RATIO, UNSCORED
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials import Outcomes, Trials
-from dpbandits.simulation.trials_gpu import GPUPlayer, has_gpu
-from dpbandits.simulation.watched import (
+from dpbandits.auditing.scores import COLUMNS, NOTE, RATIO, UNSCORED
+from dpbandits.auditing.trials import Outcomes, Trials
+from dpbandits.auditing.watched import (
     EXPECTED,
     IMPOSSIBLE,
     KNOWN,
@@ -36,6 +31,11 @@ from dpbandits.simulation.watched import (
     WatchedNoise,
     expect,
 )
+from dpbandits.engine.game import Game
+from dpbandits.engine.gpu import GPUPlayer, has_gpu
+from dpbandits.environments.given import Script
+from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
+from dpbandits.policies import Policy, Variant
 
 POLICIES: list[Policy] = [
     dpb.DPUCB(epsilon=1.0),
@@ -292,7 +292,7 @@ def test_digits_of_a_code_are_the_arms(rewards: tuple[float, ...]) -> None:
 
 
 def test_policies_that_misbehave_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for answer, message in ((script_loop.WRONG_ARM, r"arm in \[0, 1\]"), (script_loop.WRONG_HOLD, "at least 1")):
+    for answer, message in ((scoring.WRONG_ARM, r"arm in \[0, 1\]"), (scoring.WRONG_HOLD, "at least 1")):
         trials = Trials(dpb.UCB(), 2, 5, seed=0)
 
         def wrong(*arguments: Any, answer: int = answer) -> None:

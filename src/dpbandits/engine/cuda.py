@@ -19,13 +19,13 @@ from numba.cuda.random import (
 from numba.extending import overload
 
 from dpbandits._kernel import kernel
+from dpbandits.auditing.scores import write_scores
+from dpbandits.auditing.scoring import play_script, replay_script
+from dpbandits.auditing.watched import PLAIN, RELEASES, RESERVED, WEIGHED, ForcedNoise, WatchedNoise, expect
+from dpbandits.engine.kernels import register_kernels
+from dpbandits.engine.loop import clear
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
-from dpbandits.simulation.compiled import register_kernels
-from dpbandits.simulation.loop import clear
-from dpbandits.simulation.scores import write_scores
-from dpbandits.simulation.script_loop import play_script, replay_script
-from dpbandits.simulation.watched import PLAIN, RELEASES, RESERVED, WEIGHED, ForcedNoise, WatchedNoise, expect
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two runs of a launch have one seed
 

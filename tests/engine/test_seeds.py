@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 import dpbandits as dpb
+from dpbandits.engine.seeds import copies_before, number_of_policy, seed_of_policy
 from dpbandits.policies import POLICIES, Policy
-from dpbandits.simulation.seeds import copies_before, number_of_policy, seed_of_policy
 
 # What the numbers were first derived from. These texts never change, whatever becomes of names and settings.
 KEYS: dict[str, Policy] = {

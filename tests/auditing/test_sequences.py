@@ -5,10 +5,10 @@ import itertools
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.playing import Game
+from dpbandits.auditing import count_actions
+from dpbandits.engine.game import Game
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.simulation import count_actions
 
 
 @pytest.mark.parametrize("rewards", list(itertools.product((0.0, 1.0), repeat=5)))

@@ -163,7 +163,7 @@ ALIKE = """
 import os
 import sys
 import dpbandits as dpb
-from dpbandits.simulation import loop
+from dpbandits.engine import loop
 for kind in {kinds}:
     if {forks}:
         child = os.fork()

@@ -12,6 +12,7 @@ from numba.core.errors import TypingError
 
 from dpbandits import _kernel
 from dpbandits._kernel import generic, kernel
+from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import (
     CARRIED,
@@ -36,7 +37,6 @@ from dpbandits.mechanisms import (
     weighted,
 )
 from dpbandits.mechanisms.state import allocate
-from dpbandits.simulation.compiled import register_kernels
 
 ITEMS = 1500
 

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from dpbandits._kernel import kernel
-from dpbandits.simulation.watched import (
+from dpbandits.auditing.watched import (
     CLOSEST,
     DENSITY,
     DIFFERENT,

@@ -14,7 +14,7 @@ from dpbandits import (
     _kernel,
     mechanisms,  # noqa: F401  (its kernels must be recorded before they are registered)
 )
-from dpbandits.simulation import bits  # noqa: F401  (replaces popcount and floor_log2)
+from dpbandits.engine import bits  # noqa: F401  (replaces popcount and floor_log2)
 
 _registered: set[object] = set()
 

@@ -6,11 +6,11 @@ from numpy.typing import ArrayLike
 
 from dpbandits import _validate
 from dpbandits._words import counted
+from dpbandits.auditing.trials import Trials
 from dpbandits.environments.base import numbers
+from dpbandits.environments.given import Script
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
-from dpbandits.simulation.script import Script
-from dpbandits.simulation.trials import Trials
 
 _MAX_SEQUENCES = 2**22
 
