@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpbandits.auditing.pairs import Pair
 from dpbandits.auditing.trials import Outcomes, Trials
 from dpbandits.auditing.view import SEARCH, TEST, Candidate, View
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 
 _SHOWN = 5
 _STRETCHES = 8
@@ -32,22 +32,22 @@ class ActionsView(View):
     def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
         super().__init__(trials, delta, smallest_mass, planned)
         self.seen.is_telling = True  # every run has arms
-        # Two halves of every script's trials: one to order the sequences, one to see how many of them to take.
-        self._seen: dict[Script, tuple[Outcomes, Outcomes]] = {}
-        self._played: dict[Script, list[tuple[int, int]]] = {}
+        # Two halves of the trials on given rewards: one to order the sequences, one to see how many of them to take.
+        self._seen: dict[Given, tuple[Outcomes, Outcomes]] = {}
+        self._played: dict[Given, list[tuple[int, int]]] = {}
 
     def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
-        """Play every script of these pairs as often."""
-        scripts = dict.fromkeys(script for pair in pairs for script in (pair.rewards, pair.changed))
-        half = max(1, budget // len(scripts) // 2)
-        for script in scripts:
-            halves = [self.trials.outcomes(script, half, SEARCH, number, side) for side in (0, 1)]
-            before = self._seen.get(script)
-            self._seen[script] = (
+        """Play the rewards of these pairs, all as often."""
+        every = dict.fromkeys(given for pair in pairs for given in (pair.rewards, pair.changed))
+        half = max(1, budget // len(every) // 2)
+        for given in every:
+            halves = [self.trials.outcomes(given, half, SEARCH, number, side) for side in (0, 1)]
+            before = self._seen.get(given)
+            self._seen[given] = (
                 (halves[0], halves[1]) if before is None else (before[0].joined(halves[0]), before[1].joined(halves[1]))
             )
-            self._played.setdefault(script, []).append((number, half))
-        return 2 * half * len(scripts)
+            self._played.setdefault(given, []).append((number, half))
+        return 2 * half * len(every)
 
     def has_sampled(self, pair: Pair) -> bool:
         """Tell whether this pair was played."""
@@ -75,7 +75,7 @@ class ActionsView(View):
             else [1]
         )
 
-    def _candidate(self, pair: Pair, is_reversed: bool, sides: tuple[Script, Script], later: int) -> Candidate | None:
+    def _candidate(self, pair: Pair, is_reversed: bool, sides: tuple[Given, Given], later: int) -> Candidate | None:
         one, other = ([half.beginnings(later) for half in self._seen[side]] for side in sides)
         # Only what the first halves have seen: to take a sequence because the second has it would flatter it.
         codes = np.union1d(one[0].codes, other[0].codes)
@@ -92,28 +92,28 @@ class ActionsView(View):
 
     def count(self, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> list[tuple[int, int]]:
         """Count the runs whose sequence is one of the event's."""
-        played = {script: self.trials.outcomes(script, trials, TEST, number) for script in (pair.rewards, pair.changed)}
+        played = {given: self.trials.outcomes(given, trials, TEST, number) for given in (pair.rewards, pair.changed)}
 
-        def found(candidate: Candidate, script: Script) -> int:
+        def found(candidate: Candidate, given: Given) -> int:
             event = candidate.event
-            return int(played[script].beginnings(event.later).count(event.codes).sum())
+            return int(played[given].beginnings(event.later).count(event.codes).sum())
 
         return [(found(each, each.sides[0]), found(each, each.sides[1])) for each in candidates]
 
     def describe(self, candidate: Candidate) -> str:
         """Say which arms, the most frequent sequences first."""
-        script, (codes, later) = candidate.sides[0], candidate.event
-        seen = self._seen[script][0].joined(self._seen[script][1]).beginnings(later)
+        given, (codes, later) = candidate.sides[0], candidate.event
+        seen = self._seen[given][0].joined(self._seen[given][1]).beginnings(later)
         order = np.argsort(-seen.count(codes), kind="stable")
-        shown = [self._arms(int(codes[place]), later, script) for place in order[:_SHOWN]]
+        shown = [self._arms(int(codes[place]), later, given) for place in order[:_SHOWN]]
         more = len(codes) - len(shown)
         others = f", or one of {more} others" if more > 1 else ", or one other" if more else ""
         return "arms " + " or ".join(shown) + others
 
-    def _arms(self, code: int, later: int, script: Script) -> str:
-        for number, half in self._played[script]:
+    def _arms(self, code: int, later: int, given: Given) -> str:
+        for number, half in self._played[given]:
             for side in (0, 1):
-                sequence = self.trials.sequence(code * later, script, half, SEARCH, number, side)
+                sequence = self.trials.sequence(code * later, given, half, SEARCH, number, side)
                 if sequence:
                     # The arms that were divided away are zeros now.
                     ending = round(math.log(later, self.trials.arms)) if later > 1 else 0

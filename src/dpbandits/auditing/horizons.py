@@ -5,7 +5,7 @@ import numpy as np
 from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
 from dpbandits.engine.game import Game
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies.base import Policy
 
@@ -48,7 +48,7 @@ def _ways(policy: Policy, arms: int, horizon: int) -> int:
     """Return how many sequences of arms come often; with one arm there is no choice to wait for."""
     if arms == 1:
         return _DIFFERENT
-    found = Trials(policy, arms, horizon, seed=0).outcomes(Script([0.0] * horizon), _TRIALS)
+    found = Trials(policy, arms, horizon, seed=0).outcomes(Given([0.0] * horizon, arms), _TRIALS)
     return int(np.count_nonzero(found.counts >= _OFTEN))
 
 

@@ -5,40 +5,40 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 
 
 class Pair(NamedTuple):
     """Two reward sequences that differ at one time, where the first has 0 and the second has 1."""
 
-    rewards: Script
-    changed: Script
+    rewards: Given
+    changed: Given
     position: int  # from 1
 
 
-def pair_of(rewards: Iterable[float], position: int) -> Pair:
+def pair_of(rewards: Iterable[float], position: int, arms: int) -> Pair:
     """Return the pair that differs at this time from 1 on, whatever the rewards have there."""
-    script = list(rewards)
-    script[position - 1] = 0.0
-    first = Script(script)
-    script[position - 1] = 1.0
-    return Pair(first, Script(script), position)
+    changed = list(rewards)
+    changed[position - 1] = 0.0
+    first = Given(changed, arms)
+    changed[position - 1] = 1.0
+    return Pair(first, Given(changed, arms), position)
 
 
-def all_pairs(steps: int) -> list[Pair]:
+def all_pairs(steps: int, arms: int) -> list[Pair]:
     """Return every pair of so many steps."""
     return [
-        pair_of(rewards, position)
+        pair_of(rewards, position, arms)
         for rewards in product((0.0, 1.0), repeat=steps)
         for position in range(1, steps + 1)
         if rewards[position - 1] == 0.0
     ]
 
 
-def first_pairs(steps: int, many: int, dice: random.Random) -> list[Pair]:
+def first_pairs(steps: int, arms: int, many: int, dice: random.Random) -> list[Pair]:
     """Return pairs to begin with: plain and random ones, changed early more often than late."""
 
-    def scripts() -> Iterator[list[float]]:
+    def sequences() -> Iterator[list[float]]:
         yield [0.0] * steps
         yield [1.0] * steps
         yield [float(t % 2) for t in range(steps)]
@@ -46,20 +46,20 @@ def first_pairs(steps: int, many: int, dice: random.Random) -> list[Pair]:
         while True:
             yield _segments(steps, dice)
 
-    return [pair_of(script, early(steps, dice)) for script, _ in zip(scripts(), range(many), strict=False)]
+    return [pair_of(rewards, early(steps, dice), arms) for rewards, _ in zip(sequences(), range(many), strict=False)]
 
 
 def varied(pair: Pair, dice: random.Random) -> Pair:
     """Return a neighbour in the search: another time, or a stretch of rewards that is turned or all the same."""
     steps = len(pair.rewards)
     if dice.random() < 0.3:
-        return pair_of(pair.rewards.rewards, early(steps, dice))
+        return pair_of(pair.rewards.rewards, early(steps, dice), pair.rewards.arms)
     rewards = pair.rewards.rewards.tolist()
     start = early(steps, dice) - 1
     length = min(steps - start, early(steps, dice))
     value = dice.choice((0.0, 1.0, None))
     rewards[start : start + length] = [1.0 - r if value is None else value for r in rewards[start : start + length]]
-    return pair_of(rewards, pair.position)
+    return pair_of(rewards, pair.position, pair.rewards.arms)
 
 
 def early(steps: int, dice: random.Random) -> int:

@@ -8,14 +8,15 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from dpbandits import _kernel, theory
+from dpbandits import _kernel, engine, theory
 from dpbandits.mechanisms import seeded
 from dpbandits.policies import exploration, hold, select, update
 
 Place = tuple[int, int, int]  # a line, and the columns of an expression in it
 
-# What draws the noise is no part of a policy; formulas of public numbers are tested elsewhere, at all their ends.
-_APART = (seeded.__name__, exploration.__name__, theory.__name__)
+# What plays a policy and what draws its noise is no part of it; formulas of public numbers are tested elsewhere, at all
+# their ends.
+_APART = (engine.__name__, seeded.__name__, exploration.__name__, theory.__name__)
 
 
 class Reached:

@@ -130,8 +130,8 @@ class ReleasesView(View):
     def _scores(self, pair: Pair, trials: int, *key: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the scores of runs with either rewards."""
         one, other = (
-            self.trials.scores(script, pair.rewards, pair.changed, trials, *key)
-            for script in (pair.rewards, pair.changed)
+            self.trials.scores(given, pair.rewards, pair.changed, trials, *key)
+            for given in (pair.rewards, pair.changed)
         )
         for side in (one, other):
             if np.isnan(side[:, RATIO]).any():

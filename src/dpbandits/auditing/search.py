@@ -29,8 +29,9 @@ class Found(NamedTuple):
 def search(view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]) -> Found:
     """Look for events that tell; `advance` hears of every trial."""
     dice = random.Random(seed)  # noqa: S311
+    arms = view.trials.arms
     is_exhaustive = horizon <= EXHAUSTIVE_STEPS
-    pairs = all_pairs(horizon) if is_exhaustive else first_pairs(horizon, _STARTS, dice)
+    pairs = all_pairs(horizon, arms) if is_exhaustive else first_pairs(horizon, arms, _STARTS, dice)
     most = max(1, budget // (_ROUNDS * _FEWEST))  # few trials are for few pairs
     pairs = dice.sample(pairs, most) if len(pairs) > most else pairs
     ranked: list[Candidate] = []

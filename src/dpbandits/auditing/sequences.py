@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from dpbandits import _validate
 from dpbandits._words import counted
 from dpbandits.auditing.trials import Trials
-from dpbandits.environments.base import numbers
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 
@@ -32,18 +31,18 @@ def count_actions(
     Counter({(1, 2, 2, 2): 10})
     """
     _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
-    script = Script(numbers("rewards", rewards, 0, 1))
     arms = _validate.integer("[1, 1000]", arms=arms)
+    given = Given(rewards, arms)
     trials = _validate.integer("[1, inf)", trials=trials)
-    steps = len(script)
+    steps = len(given)
     if arms**steps > _MAX_SEQUENCES:
-        given = counted(steps, "reward")
-        raise InvalidInput(f"Expected arms={arms} and {given} to have at most {_MAX_SEQUENCES} sequences.")
+        asked = f"arms={arms} and {counted(steps, 'reward')}"
+        raise InvalidInput(f"Expected {asked} to have at most {_MAX_SEQUENCES} sequences.")
     played = Trials(policy, arms, steps, _validate.integer("[0, inf)", seed=seed))
-    codes, counts = played.outcomes(script, trials)
+    codes, counts = played.outcomes(given, trials)
     return Counter(
         {
-            tuple(arm + 1 for arm in played.sequence(code, script, trials)): found
+            tuple(arm + 1 for arm in played.sequence(code, given, trials)): found
             for code, found in zip(codes.tolist(), counts.tolist(), strict=True)
         }
     )

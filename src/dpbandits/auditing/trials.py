@@ -1,24 +1,30 @@
-"""Trials: one policy, played very often on rewards that are given in advance.
+"""Trials: one policy, played very often in the same environment, usually on rewards that are given in advance."""
 
-Two reward sequences that differ in one entry are neighbours: how differently a policy behaves on them is what
-differential privacy bounds.
-"""
-
-import os
+import hashlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits.auditing.decisions import Decisions
+from dpbandits.auditing.scores import COLUMNS
+from dpbandits.auditing.scoring import NUMBERS, RUNS_OF_ONE, ScoringTask
+from dpbandits.auditing.watched import KNOWN, SEEN
 from dpbandits.engine.cpu import CPUPlayer
+from dpbandits.engine.driver import Chunk, Driver, chunks_of
 from dpbandits.engine.gpu import GPUPlayer, has_gpu
+from dpbandits.engine.loop import Task
 from dpbandits.engine.seeds import number_of_policy
-from dpbandits.environments.given import Script
+from dpbandits.environments.base import Environment
+from dpbandits.environments.given import Given
 from dpbandits.policies.base import Policy
 
 Result = TypeVar("Result")
+_FIRST_ROOM = 64  # releases
+_STEPS_AT_ONCE = 2**24
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 2**15
+_COUNTS_AND_SCORES = 1024  # bytes of a run
 
 
 class Outcomes(NamedTuple):
@@ -53,27 +59,6 @@ class Outcomes(NamedTuple):
         return np.where(self.codes[places] == codes, self.counts[places], 0)
 
 
-class Player(Protocol):
-    """A machine that plays a policy on scripts, so many runs at once. The same key gives the same runs."""
-
-    at_once: int
-    workers: int
-
-    def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return a number for the sequence of arms of every run."""
-
-    def path(self, script: Script, run: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return the decisions of one of these runs, counted from 0: rows of arm and plays."""
-
-    def scores(
-        self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
-    ) -> NDArray[np.float64]:
-        """Return the scores of every run, which is played with the script, for two scripts."""
-
-    def stop(self) -> None:
-        """End what is being played."""
-
-
 class Trials:
     """A policy with so many arms, for so many steps. The same key gives the same runs, on any number of cores."""
 
@@ -82,64 +67,100 @@ class Trials:
     ) -> None:
         self.arms, self.horizon = arms, horizon
         self.is_exact = arms**horizon < 2**62
-        self._entropy = seed, number_of_policy(policy)
         self.on_gpu = has_gpu() if gpu is None else gpu
-        kind: type[CPUPlayer | GPUPlayer] = GPUPlayer if self.on_gpu else CPUPlayer
-        self._player: Player = kind(policy, arms, horizon, self.is_exact, workers or os.cpu_count() or 1)
-        self._pool = ThreadPoolExecutor(self._player.workers)
+        self._entropy = seed, number_of_policy(policy)
+        self._room = _FIRST_ROOM
+        self._player: CPUPlayer | GPUPlayer
+        if self.on_gpu:
+            self._player = GPUPlayer(policy, arms, horizon)
+            needed = 16 * horizon + 8 * NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
+            self._at_once = self._player.runs_at_once(needed)
+        else:
+            self._player = CPUPlayer(policy, arms, horizon)
+            self._at_once = max(_FEWEST_AT_ONCE, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
+        self._driver = Driver(self._player.workers or workers)
 
-    def outcomes(self, script: Script, trials: int, *key: int) -> Outcomes:
-        """Play on these rewards and count the sequences of arms."""
+    def outcomes(self, environment: Environment, trials: int, *key: int) -> Outcomes:
+        """Play in this environment and count the sequences of arms."""
         found = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        for part in self._parallel(self._player.codes, script, trials, key):
-            found = found.joined(Outcomes(*np.unique(part, return_counts=True)))
+        for codes in self._results(lambda chunk: self._codes(environment, chunk), environment, trials, key):
+            found = found.joined(Outcomes(*np.unique(codes, return_counts=True)))
         return found
 
-    def scores(self, script: Script, first: Script, second: Script, trials: int, *key: int) -> NDArray[np.float64]:
-        """Play on these rewards and return, for every run, what it says of the first and the second: see scores.py.
+    def scores(
+        self, environment: Environment, first: Given, second: Given, trials: int, *key: int
+    ) -> NDArray[np.float64]:
+        """Play in this environment and return what every run says of the first and the second rewards: see scores.py.
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """
+        played = self._results(lambda chunk: self._scores(environment, first, second, chunk), environment, trials, key)
+        return np.concatenate(list(played))
 
-        def play(script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.float64]:
-            return self._player.scores(script, (first, second), runs, seed)
-
-        return np.concatenate(list(self._parallel(play, script, trials, key)))
-
-    def sequence(self, code: int, script: Script, trials: int, *key: int) -> tuple[int, ...]:
+    def sequence(self, code: int, environment: Environment, trials: int, *key: int) -> tuple[int, ...]:
         """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments; else none."""
         if self.is_exact:
             return tuple(code // self.arms**place % self.arms for place in range(self.horizon - 1, -1, -1))
-        for runs, seed in self._chunks(script, trials, key):
-            found = np.flatnonzero(self._player.codes(script, runs, seed) == code)
+        for chunk in self._chunks(environment, trials, key):
+            found = np.flatnonzero(self._codes(environment, chunk) == code)
             if len(found):
-                path = self._player.path(script, int(found[0]), seed)
+                path = self._path(environment, chunk, int(found[0]))
                 decisions = int(np.searchsorted(np.cumsum(path[:, 1]), self.horizon)) + 1
                 return tuple(np.repeat(path[:decisions, 0], path[:decisions, 1]).tolist())
         return ()
 
-    def _chunks(
-        self, script: Script, trials: int, key: tuple[int, ...]
-    ) -> Iterator[tuple[int, np.random.SeedSequence]]:
-        size = self._player.at_once
-        for number, first in enumerate(range(0, trials, size)):
-            seed = np.random.SeedSequence(self._entropy, spawn_key=(script.key, *key, number))
-            yield min(size, trials - first), seed
+    def _codes(self, environment: Environment, chunk: Chunk) -> NDArray[np.int64]:
+        """Return a number for the sequence of arms of every run."""
+        codes = self._player.room((chunk.runs,), np.int64)
+        self._player.play(self._task(environment, chunk.runs, codes, steps=0), chunk.runs, chunk.seed)
+        return self._player.fetched(codes)
 
-    def _parallel(
-        self,
-        play: Callable[[Script, int, np.random.SeedSequence], Result],
-        script: Script,
-        trials: int,
-        key: tuple[int, ...],
+    def _path(self, environment: Environment, chunk: Chunk, run: int) -> NDArray[np.int64]:
+        """Return the decisions of one run of a chunk: rows of arm and plays."""
+        task = self._task(environment, 1, self._player.room((0,), np.int64), steps=self.horizon)
+        self._player.play(task, 1, chunk.seed, first=run)
+        return self._player.fetched(task.trace.paths)[0]
+
+    def _task(self, environment: Environment, runs: int, codes: Any, steps: int) -> Task:
+        paths = self._player.room((self._player.rows(runs), steps, 2), np.int64)
+        trace = Decisions(self.arms, self.is_exact, codes, paths)
+        return Task(self._player.moved(environment.configure()), trace, self._player.rules(runs))
+
+    def _scores(self, environment: Environment, first: Given, second: Given, chunk: Chunk) -> NDArray[np.float64]:
+        """Return the scores of every run."""
+        player, runs = self._player, chunk.runs
+        rows, scores = player.rows(runs), player.room((runs, COLUMNS))
+        played = self._task(environment, runs, player.room((0,), np.int64), steps=self.horizon)
+        rewards = [player.moved(each.configure()) for each in (first, second)]
+        while True:
+            room = self._room  # another thread may make it larger
+            task = ScoringTask(
+                played.environment,
+                *rewards,
+                trace=played.trace,
+                rules=played.rules,
+                numbers=player.room((rows, NUMBERS, room)),
+                seen=player.room((rows, RUNS_OF_ONE, SEEN), np.int64),
+                known=player.room((rows, RUNS_OF_ONE - 1, KNOWN)),
+                scores=scores,
+            )
+            lacking = player.play(task, runs, chunk.seed)
+            if not lacking:
+                return player.fetched(scores)
+            self._room = 2 * (room + lacking)
+
+    def _chunks(self, environment: Environment, trials: int, key: tuple[int, ...]) -> Iterator[Chunk]:
+        seed = np.random.SeedSequence(self._entropy, spawn_key=(_seed_key(environment), *key))
+        return chunks_of(seed, trials, self._at_once)
+
+    def _results(
+        self, play: Callable[[Chunk], Result], environment: Environment, trials: int, key: tuple[int, ...]
     ) -> Iterator[Result]:
-        chunks = list(self._chunks(script, trials, key))
-        if len(chunks) == 1:
-            yield play(script, *chunks[0])
-            return
-        try:
-            yield from self._pool.map(lambda chunk: play(script, *chunk), chunks)
-        except BaseException:  # Ctrl-C too
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._player.stop()
-            raise
+        return self._driver.results(play, self._chunks(environment, trials, key), self._player.stop)
+
+
+def _seed_key(environment: Environment) -> int:
+    """Return a number that random numbers in an environment follow from."""
+    if isinstance(environment, Given):
+        return environment.seed_key
+    return int.from_bytes(hashlib.sha256(repr(environment).encode()).digest()[:16])

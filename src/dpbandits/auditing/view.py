@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpbandits.auditing.bounds import log_ratio_errors, promises
 from dpbandits.auditing.pairs import Pair
 from dpbandits.auditing.trials import Trials
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 
 ViewName = Literal["actions", "releases"]
 SEARCH, TEST = 0, 1  # the two parts of the trials, as the first number of a key
@@ -32,7 +32,7 @@ class Candidate:
     promise: float  # about what a test can show; negative if that is nothing yet
 
     @property
-    def sides(self) -> tuple[Script, Script]:
+    def sides(self) -> tuple[Given, Given]:
         """The likelier rewards first."""
         both = self.pair.rewards, self.pair.changed
         return (both[1], both[0]) if self.is_reversed else both

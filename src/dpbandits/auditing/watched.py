@@ -28,7 +28,8 @@ IN_A_ROW = 6  # reserved noises since the last release
 UNKNOWN = 7  # releases with reserved noise that is not understood: they have no density here
 PENDING = 8  # reserved noises that have not left alone yet
 MODE = 9
-SEEN = 10
+REPEATED = 10  # decisions
+SEEN = 11
 # What a forced run does, in this order. Without reserved noise the first weighs, and is all there is to do.
 PLAIN, MARKED, WEIGHED = range(3)
 # Numbers, by their place in `known`.

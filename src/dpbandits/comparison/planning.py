@@ -22,7 +22,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.policies import IMED, Policy
 from dpbandits.policies.base import every_step, hold
 from dpbandits.simulation import RegretSummary
-from dpbandits.simulation.runner import log_spaced, play_runs
+from dpbandits.simulation.runner import log_spaced, played_chunks
 
 NO_PRIVACY = "no privacy"
 # Policies that decide at every step get fewer runs, so that an answer takes seconds; never fewer than these. With fewer
@@ -77,14 +77,17 @@ def plan(
     asked = [(NO_PRIVACY, math.inf, IMED()), *_with_levels(policies, epsilons, horizon)]
     often = [_runs(policy, environment, horizon, runs) for *_, policy in asked]
     times = log_spaced(horizon, _POINTS)
+    is_worse = (environment.gaps > 0).astype(np.int64)
     answers = []
     with Progress(sum(often), "runs", progress) as bar:
         for (name, epsilon, policy), number in zip(asked, often, strict=True):
             bar.describe(name)
             played = _Played(times, environment.gaps)
-            chunks = play_runs(policy, environment, times, runs=number, seed=seed, shuffled=True, workers=workers)
+            chunks = played_chunks(
+                policy, environment, times, runs=number, seed=seed, kinds=is_worse, shuffled=True, workers=workers
+            )
             for chunk in chunks:
-                played.add(chunk.regrets, chunk.misses)
+                played.add(chunk.regrets, chunk.plays[:, :, 1])
                 bar.advance(len(chunk.regrets))
             answers.append(played.answer(name, epsilon, proved_delta(policy, horizon)))
     return Plan(environment, horizon, times, answers[0], tuple(answers[1:]), tolerance)

@@ -1,120 +1,112 @@
-"""Trials on the cores of this machine."""
+"""CPUPlayer: plays the runs of a task in a compiled loop, on one core."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits.environments.given import Script
+from dpbandits.engine.game import BLOCKS, STEP, Game
+from dpbandits.engine.loop import Rules, play_runs, rules_of
+from dpbandits.engine.mistakes import check_answer
+from dpbandits.engine.stamp import classes_in
+from dpbandits.environments.base import block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies.base import Policy
+from dpbandits.policies.base import FOREVER, Policy
 
-_STEPS_AT_ONCE = 2**24
-_MOST_AT_ONCE = 2**15
-_FIRST_ROOM = 64
+# Steps that are played in plain Python when a policy does not compile, to find out why.
+_TRIAL_STEPS = 20
 
 
 class CPUPlayer:
-    """Plays a policy in the compiled loop; threads may share it."""
+    """A policy with so many arms, for at most so many steps. Threads may share one; each call of `play` is one of them.
 
-    def __init__(self, policy: Policy, arms: int, horizon: int, is_exact: bool, workers: int) -> None:
+    Tasks are made of what `room`, `moved` and `rules` give, so that they can be played on any machine.
+    """
+
+    workers: int | None = None  # as many as there are cores
+
+    def __init__(self, policy: Policy, arms: int, horizon: int) -> None:
         require_extras("numba")
-        self.workers = workers
-        self.at_once = max(64, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
-        self._policy, self._sizes = policy, (arms, horizon)
-        self._is_exact = is_exact
+        self._policy, self._arms, self._horizon = policy, arms, horizon
         self._setup = policy.configure(arms, horizon)
         self._stop = np.zeros(1, dtype=np.int64)
-        self._room = _FIRST_ROOM
+        self._loops: dict[tuple[type, ...], Any] = {}
 
-    def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return a number for the sequence of arms of every run."""
-        return self._play(script, runs, seed, np.empty((0, 2), dtype=np.int64))
+    def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
+        """Play so many runs of a task; return 0, or another positive answer of the task.
 
-    def path(self, script: Script, run: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return the decisions of one of these runs: all up to it are played again, and it is the last."""
-        path = np.zeros((self._sizes[1], 2), dtype=np.int64)
-        self._play(script, run + 1, seed, path)
-        return path
+        `first` is the number of the first run that is kept: those before it are played as well.
+        """
+        from numba.core.errors import NumbaError
 
-    def scores(
-        self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
-    ) -> NDArray[np.float64]:
-        """Return the scores of every run."""
-        from dpbandits.auditing.scores import COLUMNS
-        from dpbandits.auditing.watched import KNOWN, SEEN, ForcedNoise, WatchedNoise
+        noise, state = SeededNoise(seed), self._state()
+        try:
+            answer = self._loop(task, state, noise)(task, self._setup.params, state, noise, first + runs, self._stop)
+        except NumbaError as problem:
+            self._play_in_python(task.environment)  # a mistake that Python finds too is easier to understand there
+            raise InvalidInput(
+                f"Expected the kernels of {self._policy.name} to compile. They run in plain Python, so they use "
+                "something that numba cannot compile; docs/adding_a_policy.md says what a kernel may do. numba says: "
+                + _reason(str(problem))
+            ) from problem
+        check_answer(self._policy, self._arms, answer)
+        return int(answer)
 
-        path = np.empty((self._sizes[1], 2), dtype=np.int64)
-        scores = np.zeros((runs, COLUMNS))
-        while True:
-            room = self._room  # another thread may make it larger
-            values, marks = np.empty(room), np.empty(room)
-            watched = WatchedNoise(SeededNoise(seed), values, np.zeros(SEEN, dtype=np.int64))
-            first, second = (
-                ForcedNoise(values, marks, np.empty(room), np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN))
-                for _ in range(2)
-            )
-            lacking = self._run(
-                self._score_trials,
-                *(self._setup.params, self._state(), script.totals, *(side.totals for side in sides)),
-                *(watched, first, second, *self._sizes, path, scores, self._stop),
-            )
-            if lacking <= 0:
-                check(self._policy, self._sizes[0], lacking)
-                return scores
-            self._room = 2 * (room + lacking)
+    def rules(self, runs: int, *, longest_block: int = FOREVER, shuffled: bool = False) -> Rules:
+        """Return the rules of so many runs, which `stop` ends."""
+        return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=self._stop)
+
+    def rows(self, runs: int) -> int:
+        """Return how many of so many runs are played at the same time."""
+        return 1
+
+    def room(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Return an array that a task writes into."""
+        return np.zeros(shape, dtype)
+
+    def moved(self, constants: Any) -> Any:
+        """Return constants where the player needs them."""
+        return constants
+
+    def fetched(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return what a task has written into an array."""
+        return array
 
     def stop(self) -> None:
         """End the runs that are being played, in whatever thread. Their numbers are not complete."""
         self._stop[0] = 1
 
-    def _play(
-        self, script: Script, runs: int, seed: np.random.SeedSequence, path: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        codes = np.zeros(runs, dtype=np.int64)
-        self._run(
-            self._play_trials,
-            *(self._setup.params, self._state(), script.totals, SeededNoise(seed)),
-            *(*self._sizes, self._is_exact, path, codes, self._stop),
-        )
-        check(self._policy, self._sizes[0], int(codes.min(initial=0)))
-        return codes
+    def _loop(self, task: Any, state: Any, noise: SeededNoise) -> Any:
+        from dpbandits.engine.compiling import compiled_loop
 
-    def _run(self, player: Any, *arguments: Any) -> Any:
-        from numba.core.errors import NumbaError
-
-        try:
-            return player(*arguments)
-        except NumbaError as problem:
-            raise InvalidInput(
-                f"Expected the kernels of {self._policy.name} to compile. `dpb.simulate` with it says more."
-            ) from problem
+        kind = classes_in(task)
+        if kind not in self._loops:
+            self._loops[kind] = compiled_loop(play_runs, task, self._setup.params, state, noise)
+        return self._loops[kind]
 
     def _state(self) -> Any:
         return allocate(self._setup.state_class, self._setup.sizes, np.float64)
 
-    @cached_property
-    def _play_trials(self) -> Any:
-        from dpbandits.auditing.scoring import trial_player
+    def _play_in_python(self, environment: Any) -> None:
+        noise, steps = SeededNoise(0), min(self._horizon, _TRIAL_STEPS)
 
-        return trial_player(self._setup.params, self._state())
+        def total(t: int, arm: int, plays: int) -> float:
+            if plays == 1:
+                return reward(environment, arm, t, noise)
+            return block_sum(environment, arm, plays, t, noise)
 
-    @cached_property
-    def _score_trials(self) -> Any:
-        from dpbandits.auditing.scoring import score_player
-
-        return score_player(self._setup.params, self._state())
+        for cut in (STEP, BLOCKS):
+            Game(self._policy, self._arms, self._horizon, noise).play_blocks(total, steps, cut)
+        block_sum(environment, 0, 2, 1, noise)
 
 
-def check(policy: Policy, arms: int, answer: int) -> None:
-    """Refuse a policy that answered with an arm that does not exist, or held one for less than a play."""
-    from dpbandits.auditing.scoring import WRONG_ARM, WRONG_HOLD
-
-    if answer == WRONG_ARM:
-        raise InvalidInput(f"Expected `select` of {policy.name} to return an arm in [0, {arms - 1}].")
-    if answer == WRONG_HOLD:
-        raise InvalidInput(f"Expected `hold` of {policy.name} to return at least 1.")
+def _reason(text: str) -> str:
+    """Return the innermost sentences of a numba error, which repeats itself on the way out."""
+    if "NRT" in text or "Only accept returning of array" in text:
+        return "a kernel may not allocate arrays, lists or strings."
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith(("Untyped", "Unknown", "Use of", "No implementation", ">>>"))]
+    return " ".join(telling[-2:] or lines[:2])

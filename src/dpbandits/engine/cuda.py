@@ -1,4 +1,4 @@
-"""The audit's loop on a GPU: a thread per run. Importing it needs numba-cuda.
+"""The loop on a GPU: a thread per run. Importing it needs numba-cuda.
 
 Every thread has its row of the states, and a generator of its own, seeded by the launch and the number of the run.
 """
@@ -9,21 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
-from numba.core.types import Array
-from numba.core.types.containers import BaseTuple
 from numba.cuda.random import (
     init_xoroshiro128p_state,
+    xoroshiro128p_dtype,
     xoroshiro128p_normal_float64,
     xoroshiro128p_uniform_float64,
 )
-from numba.extending import overload
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.scores import write_scores
-from dpbandits.auditing.scoring import play_script, replay_script
-from dpbandits.auditing.watched import PLAIN, RELEASES, RESERVED, WEIGHED, ForcedNoise, WatchedNoise, expect
 from dpbandits.engine.kernels import register_kernels
-from dpbandits.engine.loop import clear
+from dpbandits.engine.loop import clear, play_run
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
 
@@ -93,43 +88,6 @@ def _beta(noise: CudaNoise, a: float, b: float) -> float:
     return one / (one + other)
 
 
-def wipe(part: Any) -> None:
-    """Set every array of a state to zero: `clear` of loop.py, without `fill`, which CUDA code does not have."""
-    clear(part)
-
-
-@overload(wipe, strict=False)
-def _wipe(part: Any) -> Any:
-    if isinstance(part, Array):
-        if part.ndim > 1:
-
-            def wipe_rows(part: Any) -> None:
-                for i in range(len(part)):
-                    wipe(part[i])
-
-            return wipe_rows
-
-        def wipe_numbers(part: Any) -> None:
-            for i in range(len(part)):
-                part[i] = 0
-
-        return wipe_numbers
-    if isinstance(part, BaseTuple):
-        if len(part) == 0:
-            return lambda part: None
-
-        def wipe_tuple(part: Any) -> None:
-            wipe(part[0])
-            wipe(part[1:])
-
-        return wipe_tuple
-    return None
-
-
-_play = cuda.jit(device=True)(play_script)
-_replay = cuda.jit(device=True)(replay_script)
-
-
 @cuda.jit(device=True)
 def _seed(generators: Any, i: int, seed: Any) -> None:
     """Seed a generator. numba gives both words of its state the same number, so the first draws would be related."""
@@ -140,99 +98,39 @@ def _seed(generators: Any, i: int, seed: Any) -> None:
 
 
 @cuda.jit(device=True)
-def _play_run(
-    state: Any,
-    i: int,
-    params: Any,
-    totals: Any,
-    generators: Any,
-    seed: Any,
-    first: int,
-    arms: int,
-    horizon: int,
-    is_exact: bool,
-    paths: Any,
-    codes: Any,
+def _play_thread(
+    state: Any, i: int, task: Any, params: Any, generators: Any, seed: Any, first: int, answers: Any
 ) -> None:
     _seed(generators, i, seed + np.uint64(first + i) * _STRIDE)
-    wipe(state)
-    codes[i] = _play(params, state, totals, CudaNoise(generators, i), arms, horizon, is_exact, paths[i])
+    clear(state)
+    answers[i] = play_run(task, params, state, CudaNoise(generators, i), i)
 
 
-@cuda.jit(device=True)
-def _force(
-    params: Any, state: Any, totals: Any, forced: Any, horizon: int, path: Any, releases: int, mode: int
-) -> None:
-    """`force` of script_loop.py."""
-    wipe(state)
-    wipe(forced.seen)
-    wipe(forced.known)
-    expect(forced, releases, mode)
-    _replay(params, state, totals, forced, horizon, path)
-
-
-@cuda.jit(device=True)
-def _score_run(
-    state: Any,
-    i: int,
-    params: Any,
-    totals: Any,
-    first_totals: Any,
-    second_totals: Any,
-    generators: Any,
-    seed: Any,
-    arms: int,
-    horizon: int,
-    numbers: Any,
-    seen: Any,
-    known: Any,
-    paths: Any,
-    scores: Any,
-    answers: Any,
-) -> None:
-    """One run of `score_trials` of script_loop.py."""
-    _seed(generators, i, seed + np.uint64(i) * _STRIDE)
-    wipe(state)
-    wipe(seen[i])
-    values, marks = numbers[i, 0], numbers[i, 1]
-    noise = WatchedNoise(CudaNoise(generators, i), values, seen[i, 0])
-    code = _play(params, state, totals, noise, arms, horizon, False, paths[i])
-    releases = noise.seen[RELEASES]
-    answers[i] = code if code < 0 else releases
-    if code < 0 or releases > len(values):
-        return
-    first = ForcedNoise(values, marks, numbers[i, 2], seen[i, 1], known[i, 0])
-    second = ForcedNoise(values, marks, numbers[i, 3], seen[i, 2], known[i, 1])
-    for mode in range(WEIGHED + 1):
-        if mode == PLAIN or first.seen[RESERVED] > 0:
-            _force(params, state, first_totals, first, horizon, paths[i], releases, mode)
-    mode = WEIGHED if first.seen[RESERVED] > 0 else PLAIN
-    _force(params, state, second_totals, second, horizon, paths[i], releases, mode)
-    write_scores(first, second, scores[i])
+def new_generators(runs: int) -> Any:
+    """Return generators of so many threads, which are seeded when they play."""
+    return cuda.device_array(runs, dtype=xoroshiro128p_dtype)
 
 
 def player(state: Any) -> Any:
-    """Return the kernel that plays run number `first` and those after it; see `_play_run` for its arguments."""
-    return _per_thread(_play_run, 10, _classes(state))
-
-
-def scorer(state: Any) -> Any:
-    """Return the kernel that plays and scores. An answer is how many values were released, or what was wrong."""
-    return _per_thread(_score_run, 14, _classes(state))
+    """Return the kernel that plays run number `first` of a launch and those after it, a thread for each answer."""
+    return _per_thread(_classes(state))
 
 
 @cache
-def _per_thread(body: Any, arguments: int, classes: tuple[Any, ...]) -> Any:
-    """Return a kernel that calls `body` with a thread's row of the states.
+def _per_thread(classes: tuple[Any, ...]) -> Any:
+    """Return a kernel that plays with a thread's row of the states.
 
     Its text depends on the State: device functions cannot return arrays, so that the row must be built in the kernel.
     """
     register_kernels()
-    scope: dict[str, Any] = {"cuda": cuda, "body": body}
+    scope: dict[str, Any] = {"cuda": cuda, "play_thread": _play_thread}
     row = _row(classes, "states", scope)
-    names = ", ".join(f"argument{place}" for place in range(arguments))
+    names = "task, params, generators, seed, first, answers"
     text = (
-        f"def kernel(states, runs, {names}):\n    i = cuda.grid(1)\n    if i < runs:\n        body({row}, i, {names})\n"
+        f"def kernel(states, {names}):\n"
+        "    i = cuda.grid(1)\n"
+        "    if i < len(answers):\n"
+        f"        play_thread({row}, i, {names})\n"
     )
     exec(text, scope)
     return cuda.jit(scope["kernel"])

@@ -1,23 +1,22 @@
-"""Game: a policy played in plain Python, one decision after the other, with rewards and noise of any kind."""
+"""Game: the loop in plain Python, with rewards and noise of any kind, to be gone on with and looked at in between."""
 
 import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpbandits.errors import InvalidInput
+from dpbandits.engine.loop import note_plays, note_start, note_switch, play, rules_of
+from dpbandits.engine.mistakes import check_answer
+from dpbandits.environments.base import block_sum, reward
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies import Policy, hold, select, update
+from dpbandits.policies.base import FOREVER, Policy, hold, select, update
 
-# How many of the plays that `hold` allows are made between two decisions.
-CUTS: dict[str, Callable[[int, random.Random], int]] = {
-    "step": lambda longest, dice: 1,
-    "blocks": lambda longest, dice: longest,
-    "cut blocks": lambda longest, dice: dice.randint(1, longest),
-}
+Totals = Callable[[int, int, int], Any]  # the sum of the rewards of a block, by time, arm and plays
+# How many of the plays that `hold` allows are made between two decisions: one, all of them, or as the dice fall.
+STEP, BLOCKS, CUT_BLOCKS = CUTS = ("step", "blocks", "cut blocks")
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Game:
         self.params, state_class, sizes = self.policy.configure(self.arms, self.horizon)
         self.state = allocate(state_class, sizes, self.secret_dtype)
 
-    def play(self, reward: Callable[[int, int], Any], until: int, cut: str = "step", seed: int = 0) -> "Game":
+    def play(self, reward: Callable[[int, int], Any], until: int, cut: str = STEP, seed: int = 0) -> "Game":
         """Play up to and including step `until`; `reward(t, arm)` is the reward of one play."""
 
         def total(t: int, arm: int, plays: int) -> Any:
@@ -45,22 +44,81 @@ class Game:
 
         return self.play_blocks(total, until, cut, seed)
 
-    def play_blocks(
-        self, total: Callable[[int, int, int], Any], until: int, cut: str, seed: int = 0, decisions: float = math.inf
-    ) -> "Game":
+    def play_blocks(self, total: Totals, until: int, cut: str, seed: int = 0, decisions: float = math.inf) -> "Game":
         """Play up to step `until`, or so many decisions; `total(t, arm, plays)` is the sum of a block from t on."""
-        dice = random.Random(seed)  # noqa: S311
-        while self.t <= until and len(self.blocks) < decisions:
-            arm = int(select(self.params, self.state, self.t))
-            if not 0 <= arm < self.arms:
-                raise InvalidInput(f"Expected `select` of {self.policy.name} to return an arm in [0, {self.arms - 1}].")
-            longest = min(int(hold(self.params, self.state, arm, self.t)), until - self.t + 1)
-            if longest < 1:
-                raise InvalidInput(f"Expected `hold` of {self.policy.name} to return at least 1.")
-            plays = CUTS[cut](longest, dice)
-            reward = total(self.t, arm, plays)
-            self.blocks.append((self.t, arm, plays))
-            self.actions += [arm] * plays
-            self.t += plays
-            update(self.params, self.state, arm, plays, reward, self.t, self.noise)
+        longest = 1 if cut == STEP else FOREVER
+        rules = rules_of(self.arms, until, first=self.t, longest_block=longest)
+        params = self.params
+        if cut == CUT_BLOCKS:
+            params = _CutParams(params, until, random.Random(seed))  # noqa: S311
+        history = _History(self, decisions, rules.stop)
+        answer = play(params, self.state, _Asked(total), history, self.noise, rules, 0)
+        check_answer(self.policy, self.arms, answer)
         return self
+
+
+class _Asked(NamedTuple):
+    """An environment that asks for every sum."""
+
+    total: Totals
+
+
+@reward.register(_Asked)
+def _reward(params: _Asked, arm: int, t: int, noise: Any) -> Any:
+    return params.total(t, arm, 1)
+
+
+@block_sum.register(_Asked)
+def _block_sum(params: _Asked, arm: int, plays: int, t: int, noise: Any) -> Any:
+    return params.total(t, arm, plays)
+
+
+class _History(NamedTuple):
+    """A trace that keeps a game up to date, and ends it after so many decisions."""
+
+    game: Game
+    decisions: float
+    stop: Any
+
+
+@note_start.register(_History)
+def _start(trace: _History, run: int) -> None:
+    trace.stop[0] = len(trace.game.blocks) >= trace.decisions
+
+
+@note_switch.register(_History)
+def _switch(trace: _History, memo: None, t: int, arm: int) -> None:
+    pass
+
+
+@note_plays.register(_History)
+def _plays(trace: _History, memo: None, t: int, arm: int, plays: int) -> None:
+    game = trace.game
+    game.blocks.append((t, int(arm), int(plays)))
+    game.actions += [int(arm)] * int(plays)
+    game.t = t + int(plays)
+    trace.stop[0] = len(game.blocks) >= trace.decisions
+
+
+class _CutParams(NamedTuple):
+    """Another policy, which holds an arm for as long as the dice say, but no longer than it would."""
+
+    params: Any
+    until: int
+    dice: random.Random
+
+
+@select.register(_CutParams)
+def _select(params: _CutParams, state: Any, t: int) -> int:
+    return select(params.params, state, t)
+
+
+@hold.register(_CutParams)
+def _hold(params: _CutParams, state: Any, arm: int, t: int) -> int:
+    longest = min(int(hold(params.params, state, arm, t)), params.until - t + 1)
+    return params.dice.randint(1, longest) if longest >= 1 else longest
+
+
+@update.register(_CutParams)
+def _update(params: _CutParams, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    update(params.params, state, arm, plays, reward, t, noise)

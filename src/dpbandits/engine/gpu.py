@@ -1,4 +1,4 @@
-"""Trials on a GPU: a thread per run, the same kernels. Loaded only where numba-cuda finds a device."""
+"""GPUPlayer: plays the runs of a task on a GPU, a thread for each, by the same kernels."""
 
 import warnings
 from functools import cache
@@ -6,21 +6,18 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits.engine.cpu import check
-from dpbandits.environments.given import Script
+from dpbandits.engine.loop import Rules, rules_of
+from dpbandits.engine.mistakes import check_answer
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies.base import Policy
+from dpbandits.policies.base import FOREVER, Policy
 
 _MOST_AT_ONCE = 2**20
 _BYTES_AT_ONCE = 2**32
 _THREADS = 128
-_FIRST_ROOM = 64
-_COUNTS_AND_SCORES = 1024  # bytes
-_NUMBERS = 4  # of every release: its value, its marks, and its noise with either rewards
 
 
 @cache
@@ -39,92 +36,79 @@ def has_gpu() -> bool:
 
 
 class GPUPlayer:
-    """Plays a policy with a thread per run. Its random numbers are others than those of the CPU."""
+    """Plays the runs of a task with a thread for each. Its random numbers are others than those of the CPU.
 
-    workers = 1
+    It has the methods of `CPUPlayer`.
+    """
 
-    def __init__(self, policy: Policy, arms: int, horizon: int, is_exact: bool, workers: int) -> None:
+    workers: int | None = 1
+
+    def __init__(self, policy: Policy, arms: int, horizon: int) -> None:
         require_extras("numba", "numba_cuda")
         if not has_gpu():
             raise InvalidInput("Expected gpu=True where there is a GPU: none was found.")
-        self._policy, self._sizes = policy, (arms, horizon)
-        self._is_exact = is_exact
-        self._setup = policy.configure(arms, horizon)
-        self._room = _FIRST_ROOM
-        self._params = _moved(self._setup.params)
-        self._state = allocate(self._setup.state_class, self._setup.sizes, np.float64)
-        needed = _bytes(self._state) + 16 * horizon + 8 * _NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
-        self.at_once = max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // needed))
+        self._policy, self._arms, self._horizon = policy, arms, horizon
+        setup = policy.configure(arms, horizon)
+        self._params = self.moved(setup.params)
+        self._state = allocate(setup.state_class, setup.sizes, np.float64)
 
-    def codes(self, script: Script, runs: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return a number for the sequence of arms of every run."""
-        return self._play(script, 0, runs, seed, np.empty((runs, 0, 2), dtype=np.int64))
+    def runs_at_once(self, needed: int) -> int:
+        """Return how many runs fit, if each needs so many bytes besides its state."""
+        return max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // (_bytes(self._state) + needed)))
 
-    def path(self, script: Script, run: int, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return the decisions of one of these runs."""
-        path: NDArray[np.int64] = np.zeros((1, self._sizes[1], 2), dtype=np.int64)
-        self._play(script, run, 1, seed, path)
-        return path.reshape(-1, 2)
-
-    def scores(
-        self, script: Script, sides: tuple[Script, Script], runs: int, seed: np.random.SeedSequence
-    ) -> NDArray[np.float64]:
-        """Return the scores of every run."""
-        from numba import cuda
-
-        from dpbandits.auditing.scores import COLUMNS
-        from dpbandits.auditing.watched import KNOWN, SEEN
-        from dpbandits.engine.cuda import scorer
-
-        while True:
-            scores, answers = cuda.device_array((runs, COLUMNS)), cuda.device_array(runs, dtype=np.int64)
-            self._launch(
-                scorer(self._state),
-                runs,
-                *(self._params, *(cuda.to_device(each.totals) for each in (script, *sides))),
-                *(_generators(runs), _number(seed), *self._sizes, cuda.device_array((runs, _NUMBERS, self._room))),
-                *(cuda.device_array((runs, 3, SEEN), dtype=np.int64), cuda.device_array((runs, 2, KNOWN))),
-                *(cuda.device_array((runs, self._sizes[1], 2), dtype=np.int64), scores, answers),
-            )
-            found = answers.copy_to_host()
-            check(self._policy, self._sizes[0], int(found.min()))
-            if found.max() <= self._room:
-                return np.asarray(scores.copy_to_host())
-            self._room = 2 * int(found.max())
-
-    def stop(self) -> None:
-        """Nothing can be stopped: a launch is short."""
-
-    def _play(
-        self, script: Script, first: int, runs: int, seed: np.random.SeedSequence, path: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        from numba import cuda
-
-        from dpbandits.engine.cuda import player
-
-        codes, paths = cuda.device_array(runs, dtype=np.int64), cuda.to_device(path)
-        self._launch(
-            player(self._state),
-            runs,
-            *(self._params, cuda.to_device(script.totals), _generators(runs), _number(seed), first),
-            *(*self._sizes, self._is_exact, paths, codes),
-        )
-        found: NDArray[np.int64] = codes.copy_to_host()
-        check(self._policy, self._sizes[0], int(found.min(initial=0)))
-        path[...] = paths.copy_to_host()
-        return found
-
-    def _launch(self, kernel: Any, runs: int, *arguments: Any) -> None:
+    def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
+        """Play run number `first` and those after it; return 0, or the largest answer of the task."""
         from numba.core.errors import NumbaError
 
+        from dpbandits.engine.cuda import new_generators, player
+
+        answers = self.room((runs,), np.int64)
+        blocks = (runs + _THREADS - 1) // _THREADS
+        number = np.uint64(seed.generate_state(1, np.uint64)[0])
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*under-utilization")  # few runs leave most of a GPU idle
-                kernel[(runs + _THREADS - 1) // _THREADS, _THREADS](_on_device(self._state, runs), runs, *arguments)
+                player(self._state)[blocks, _THREADS](
+                    _on_device(self._state, runs), task, self._params, new_generators(runs), number, first, answers
+                )
         except NumbaError as problem:
             raise InvalidInput(
                 f"Expected the kernels of {self._policy.name} to compile for the GPU. Without it (gpu=False) they may."
             ) from problem
+        found = self.fetched(answers)
+        check_answer(self._policy, self._arms, int(found.min(initial=0)))
+        return int(found.max(initial=0))
+
+    def rules(self, runs: int, *, longest_block: int = FOREVER, shuffled: bool = False) -> Rules:
+        """Return the rules of so many runs: each has an order of its arms for itself."""
+        rules = rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled)
+        rows = runs if shuffled else 1
+        return rules._replace(orders=self.moved(np.tile(rules.orders, (rows, 1))), stop=self.moved(rules.stop))
+
+    def rows(self, runs: int) -> int:
+        """Return how many of so many runs are played at the same time: all."""
+        return runs
+
+    def room(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
+        """Return an array on the device, of whatever is there."""
+        from numba import cuda
+
+        return cuda.device_array(shape, dtype)
+
+    def moved(self, constants: Any) -> Any:
+        """Return constants with their arrays on the device."""
+        from numba import cuda
+
+        if isinstance(constants, np.ndarray):
+            return cuda.to_device(constants)
+        return type(constants)(*map(self.moved, constants)) if isinstance(constants, tuple) else constants
+
+    def fetched(self, array: Any) -> NDArray[Any]:
+        """Return what is in an array of the device."""
+        return np.asarray(array.copy_to_host())
+
+    def stop(self) -> None:
+        """Nothing can be stopped: a launch is short."""
 
 
 def _on_device(part: Any, runs: int) -> Any:
@@ -134,26 +118,6 @@ def _on_device(part: Any, runs: int) -> Any:
     if isinstance(part, np.ndarray):
         return cuda.device_array((runs, *part.shape), dtype=part.dtype)
     return type(part)(*(_on_device(inner, runs) for inner in part))
-
-
-def _moved(part: Any) -> Any:
-    """Return constants with their arrays on the device."""
-    from numba import cuda
-
-    if isinstance(part, np.ndarray):
-        return cuda.to_device(part)
-    return type(part)(*map(_moved, part)) if isinstance(part, tuple) else part
-
-
-def _generators(runs: int) -> Any:
-    from numba import cuda
-    from numba.cuda.random import xoroshiro128p_dtype
-
-    return cuda.device_array(runs, dtype=xoroshiro128p_dtype)
-
-
-def _number(seed: np.random.SeedSequence) -> np.uint64:
-    return np.uint64(seed.generate_state(1, np.uint64)[0])
 
 
 def _bytes(part: Any) -> int:

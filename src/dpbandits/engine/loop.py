@@ -1,115 +1,139 @@
-"""The one loop of the simulation, for every policy and environment: plain Python here, compiled by `player`.
+"""The one loop: a policy in an environment, with any source of noise, written down by any trace.
 
-Three details decide the speed (benchmarks/results.md). The loop over the steps of a run is compiled without reference
-counting (numba's private option `_nrt`, which script_loop.py uses too), which would count at every access to
-an array of a State. Such code may not allocate, and does not. Many runs go through one call, since a call from Python
-costs more than a short run. And a change of the arm is a branch with a side effect: processors guess that the arm
-stays, and prepare the next step while the indices of this one are still being compared.
+    select -> hold -> rewards of the environment -> note -> update
+
+It is plain Python, and a kernel: the same text runs step by step in a `Game`, compiled on the cores of a machine and
+compiled on a GPU. What a run leaves behind is a generic on the type of the *trace*. A trace carries the numbers of the
+run at hand from note to note in a tuple, its *memo*, which compiled code keeps in registers; what stays is written into
+arrays with a row for every run.
+
+Two details decide the speed on a CPU (benchmarks/results.md). The loop is compiled without reference counting (see
+kernels.py), which would count at every access to an array of a State. Such code may not allocate, and does not. And
+a change of the arm is a branch with a side effect: processors guess that the arm stays, and prepare the next step while
+the indices of this one are still being compared.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.core.types import Array
-from numba.core.types.containers import BaseTuple
-from numba.extending import overload
+from numpy.typing import NDArray
 
-from dpbandits import environments, mechanisms, policies  # noqa: F401  (their kernels are recorded on import)
-from dpbandits._kernel import kernel
-from dpbandits.engine.compiling import compiled_loop
-from dpbandits.environments.base import Environment, block_sum, reward
+from dpbandits._kernel import generic, kernel
+from dpbandits.engine.mistakes import NO_MISTAKE, WRONG_ARM, WRONG_HOLD
+from dpbandits.environments.base import block_sum, reward
 from dpbandits.mechanisms.draws import uniform
-from dpbandits.mechanisms.seeded import SeededNoise
-from dpbandits.policies.base import hold, select, update
+from dpbandits.policies.base import FOREVER, hold, select, update
 
-NO_ARM = -(2**62)
-WRONG_ARM = -2
-WRONG_HOLD = -3
+_NO_ARM = -(2**62)
 
 
-class Arms(NamedTuple):
-    """What a run is counted in, and which arm of the environment the policy gets as its first, second, ..."""
+class Rules(NamedTuple):
+    """How far a run goes, and how the policy sees its arms."""
 
-    gaps: Any  # of the environment's arms
-    order: Any
-    is_shuffled: bool  # anew before every run
+    first: int  # the time at which it begins
+    horizon: int  # the last time
+    longest_block: int  # plays between two decisions, at most; with 1 the run goes step by step
+    # Which arm of the environment the policy gets as its first, second, ... A row for every run that is played at the
+    # same time, and in each of them an order of its own if it is shuffled, anew before every run.
+    orders: Any
+    is_shuffled: bool
+    stop: Any  # another thread ends all runs by writing something else than 0 here
 
 
-def arms_of(environment: Environment, shuffled: bool) -> Arms:
-    """Return the arms of an environment, to be played as they stand or in random order."""
-    return Arms(environment.gaps, np.arange(environment.arms), shuffled)
+def rules_of(
+    arms: int,
+    horizon: int,
+    *,
+    first: int = 1,
+    longest_block: int = FOREVER,
+    shuffled: bool = False,
+    stop: NDArray[np.int64] | None = None,
+) -> Rules:
+    """Return the rules of runs that are played one after the other."""
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    return Rules(first, horizon, longest_block, np.arange(arms).reshape(1, arms), shuffled, stop)
+
+
+class Task(NamedTuple):
+    """Runs to be played: where, and what is written down."""
+
+    environment: Any
+    trace: Any
+    rules: Rules
+
+
+@generic
+def note_start(trace: Any, run: int) -> Any:
+    """Return the memo of a run that begins."""
+    raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_start`.")
+
+
+@generic
+def note_switch(trace: Any, memo: Any, t: int, arm: int) -> Any:
+    """Note that another arm is played from time t on, or the first one, and return the memo."""
+    raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_switch`.")
+
+
+@generic
+def note_plays(trace: Any, memo: Any, t: int, arm: int, plays: int) -> Any:
+    """Note a decision, for so many plays of an arm of the environment from time t on, and return the memo."""
+    raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_plays`.")
+
+
+@generic
+def play_run(task: Any, params: Any, state: Any, noise: Any, run: int) -> int:
+    """Play a run of a task from a cleared state, and return NO_MISTAKE, a mistake, or what else the task returns."""
+    raise TypeError(f"{type(task).__name__} is no task: nothing is registered for it with `play_run`.")
 
 
 @kernel
-def shuffle(order: Any, noise: Any) -> None:
-    """Put the arms into random order, every one as likely (Fisher & Yates)."""
-    for last in range(len(order) - 1, 0, -1):
-        other = int(uniform(noise) * (last + 1))
-        order[last], order[other] = order[other], order[last]
-
-
-def play(
-    params: Any,
-    state: Any,
-    environment: Any,
-    arms: Any,
-    noise: Any,
-    horizon: int,
-    longest_block: int,
-    checkpoints: Any,
-    regrets: Any,
-    misses: Any,
-    switches: Any,
-    stop: Any,
-) -> None:
-    """Play one run from a cleared state; write the pseudo-regret at the checkpoints, and how often the arm changed.
-
-    `misses`, as far as it goes, gets the number of plays of arms that are not the best, at the same checkpoints.
-    `longest_block` limits the plays between two decisions; with 1 the run goes step by step. Another thread ends the
-    run early by setting `stop`. A policy that names an arm which does not exist, or holds it for less than a play, ends
-    it with WRONG_ARM or WRONG_HOLD in place of the switches.
-    """
-    t = 1
-    regret = 0.0
-    missed = 0
-    gap = 0.0
-    reached = 0
-    arm = NO_ARM
+def play(params: Any, state: Any, environment: Any, trace: Any, noise: Any, rules: Any, run: int) -> int:
+    """Play one run, which is number `run` to its trace, and return NO_MISTAKE, WRONG_ARM or WRONG_HOLD."""
+    row = run % len(rules.orders)
+    arms = rules.orders.shape[1]
+    memo = note_start(trace, run)
+    t = rules.first
+    arm = _NO_ARM
     place = 0  # of that arm in the environment
-    switches[0] = -1  # the first choice is no switch
-    while t <= horizon and stop[0] == 0:
+    while t <= rules.horizon and rules.stop[0] == 0:
         choice = select(params, state, t)
         if choice != arm:
-            switches[0] += 1
             arm = choice
-            if arm < 0 or arm >= len(arms.order):
-                switches[0] = WRONG_ARM
-                return
-            place = arms.order[arm]
-            gap = arms.gaps[place]
-        plays = min(hold(params, state, arm, t), longest_block, horizon - t + 1)
+            if arm < 0 or arm >= arms:
+                return WRONG_ARM
+            place = rules.orders[row, arm]
+            memo = note_switch(trace, memo, t, place)
+        plays = min(hold(params, state, arm, t), rules.longest_block, rules.horizon - t + 1)
         if plays < 1:
-            switches[0] = WRONG_HOLD
-            return
+            return WRONG_HOLD
         if plays == 1:  # noqa: SIM108  (the two are different things)
             total = reward(environment, place, t, noise)
         else:
             total = block_sum(environment, place, plays, t, noise)
-        update(params, state, arm, plays, total, t + plays, noise)
-        # Regret grows in a straight line inside a block, so checkpoints there are exact.
-        while reached < len(checkpoints) and checkpoints[reached] < t + plays:
-            regrets[reached] = regret + gap * (checkpoints[reached] - t + 1)
-            if reached < len(misses):
-                misses[reached] = missed + (gap > 0.0) * (checkpoints[reached] - t + 1)
-            reached += 1
-        regret += gap * plays
-        missed += (gap > 0.0) * plays
+        memo = note_plays(trace, memo, t, place, plays)
         t += plays
+        update(params, state, arm, plays, total, t, noise)
+    return NO_MISTAKE
+
+
+@play_run.register(Task)
+@kernel
+def _play_run(task: Task, params: Any, state: Any, noise: Any, run: int) -> int:
+    if task.rules.is_shuffled:
+        shuffle(task.rules.orders, run % len(task.rules.orders), noise)
+    return play(params, state, task.environment, task.trace, noise, task.rules, run)
+
+
+@kernel
+def shuffle(orders: Any, row: int, noise: Any) -> None:
+    """Put the arms of a row into random order, every one as likely (Fisher & Yates)."""
+    for last in range(orders.shape[1] - 1, 0, -1):
+        other = int(uniform(noise) * (last + 1))
+        orders[row, last], orders[row, other] = orders[row, other], orders[row, last]
 
 
 def clear(part: Any) -> None:
-    """Set every array of a state, nested or not, to zero."""
+    """Set every array of a state, nested or not, to zero. Compiled code has its own (kernels.py)."""
     if isinstance(part, tuple):
         for inner in part:
             clear(inner)
@@ -117,52 +141,16 @@ def clear(part: Any) -> None:
         part.fill(0)
 
 
-@overload(clear, strict=False)
-def _clear(part: Any) -> Any:
-    if isinstance(part, Array):
-        return lambda part: part.fill(0)
-    if isinstance(part, BaseTuple):
-        if len(part) == 0:
-            return lambda part: None
+def play_runs(task: Any, params: Any, state: Any, noise: Any, runs: int, stop: Any) -> int:
+    """Play so many runs one after the other, all from one source of noise, up to the first mistake, and return it.
 
-        def clear_tuple(part: Any) -> None:
-            clear(part[0])
-            clear(part[1:])
-
-        return clear_tuple
-    return None
-
-
-_play_run = njit(_nrt=False)(play)
-
-
-def play_runs(
-    params: Any,
-    state: Any,
-    environment: Any,
-    arms: Any,
-    noise: Any,
-    horizon: int,
-    longest_block: int,
-    checkpoints: Any,
-    regrets: Any,
-    misses: Any,
-    switches: Any,
-    stop: Any,
-) -> None:
-    """Play one run per row of `regrets`, all from one source of noise."""
-    for run in range(len(regrets)):
+    Many runs go through one call, since a call from Python costs more than a short run.
+    """
+    for run in range(runs):
+        if stop[0] != 0:
+            return NO_MISTAKE
         clear(state)
-        if arms.is_shuffled:
-            shuffle(arms.order, noise)
-        _play_run(
-            *(params, state, environment, arms, noise, horizon, longest_block, checkpoints),
-            *(regrets[run], misses[run], switches[run : run + 1], stop),
-        )
-        if switches[run] < 0:
-            return
-
-
-def player(params: Any, state: Any, environment: Any) -> Any:
-    """Return `play_runs`, compiled for these types and kept on disk for the next process."""
-    return compiled_loop(play_runs, (play, shuffle, _clear, SeededNoise, Arms), params, state, environment)
+        answer = play_run(task, params, state, noise, run)
+        if answer != NO_MISTAKE:
+            return answer
+    return NO_MISTAKE

@@ -1,35 +1,73 @@
-"""Script: rewards that are given in advance."""
+"""Given: rewards that are fixed in advance, one per time, whichever arm is played."""
 
 import hashlib
-from collections.abc import Iterable
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+
+from dpbandits import _validate
+from dpbandits._kernel import kernel
+from dpbandits.environments.base import Environment, block_sum, numbers, reward
 
 
-class Script:
-    """Rewards that are given in advance, one per time. Scripts with the same rewards are the same script."""
+class Params(NamedTuple):
+    """Constants of the kernels. `totals[t]` is the sum of the first t rewards: a block costs as much as a play."""
 
-    def __init__(self, rewards: Iterable[float]) -> None:
-        self.rewards = np.fromiter(rewards, dtype=np.float64)
+    totals: Any
+
+
+@reward.register(Params)
+@kernel
+def _reward(params: Params, arm: int, t: int, noise: Any) -> float:
+    return params.totals[t] - params.totals[t - 1]
+
+
+@block_sum.register(Params)
+@kernel
+def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> float:
+    return params.totals[t - 1 + plays] - params.totals[t - 1]
+
+
+class Given(Environment):
+    """Rewards that are fixed in advance, one per time. Those with the same rewards are equal.
+
+    Two that differ in one entry are neighbours: how differently a policy behaves on them is what differential privacy
+    bounds.
+
+    Args:
+        rewards: one for every time, in [0, 1], whichever arm is played. A run may not be longer.
+        arms: how many arms there are.
+
+    >>> Given([0, 1, 1, 0], arms=2).means
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, rewards: ArrayLike, arms: int = 1) -> None:
+        self.rewards = numbers("rewards", rewards, 0, 1)
+        arms = _validate.integer("[1, 1000000]", arms=arms)
+        super().__init__(np.full(arms, self.rewards.mean()), rewards=self.rewards, arms=str(arms))
         self._digest = hashlib.sha256(self.rewards.tobytes()).digest()
 
+    def configure(self) -> Params:
+        """Return the Params of the kernels."""
+        return self._params
+
     @cached_property
-    def totals(self) -> NDArray[np.float64]:
-        """The sums of the first 0, 1, 2, ... rewards."""
-        return np.concatenate([[0.0], np.cumsum(self.rewards)])
+    def _params(self) -> Params:
+        return Params(np.concatenate([[0.0], np.cumsum(self.rewards)]))
 
     @property
-    def key(self) -> int:
-        """A number for its seeds."""
+    def seed_key(self) -> int:
+        """A number that random numbers for these rewards follow from."""
         return int.from_bytes(self._digest[:16])
 
     def __len__(self) -> int:
         return len(self.rewards)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Script) and self._digest == other._digest
+        return isinstance(other, Given) and self._digest == other._digest
 
     def __hash__(self) -> int:
         return hash(self._digest)

@@ -27,7 +27,8 @@ from dpbandits.engine.stamp import classes_in, stamp
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
-from dpbandits.simulation.runner import CHECKPOINTS, Runs, log_spaced, play_runs, runs_per_chunk, summarise
+from dpbandits.simulation.regrets import Regrets
+from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, runs_per_chunk, summarise
 from dpbandits.simulation.summary import RegretSummary
 
 _SECONDS_BETWEEN_SAVES = 5.0
@@ -120,7 +121,9 @@ class Parts:
         if done:
             self.on_runs(done)
         if done < runs:
-            playing = play_runs(policy, environment, times, runs=runs, seed=seed, workers=workers, done=done, copy=copy)
+            playing = played_chunks(
+                policy, environment, times, runs=runs, seed=seed, workers=workers, done=done, copy=copy
+            )
             lasting = runs // chunk * chunk, runs
             self.pulls += horizon * self._filled(key, playing, done, regrets, switches, lasting)
         return regrets, switches
@@ -192,7 +195,7 @@ class Parts:
     def _filled(
         self,
         key: str,
-        playing: Iterator[Runs],
+        playing: Iterator[Regrets],
         done: int,
         regrets: NDArray[np.float64],
         switches: NDArray[np.int64],

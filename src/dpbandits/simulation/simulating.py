@@ -45,7 +45,7 @@ def simulate(
     22.8
     """
     named = unique_names(policies)
-    horizon, runs, seed, workers = checked(environment, horizon, runs, seed, workers)
+    horizon, runs, seed = checked(environment, horizon, runs, seed)
     regrets, switches = {}, {}
     with Progress(len(named) * runs, "runs", progress) as bar:
         parts = Parts(None if folder is None else Path(folder))

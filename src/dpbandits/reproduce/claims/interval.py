@@ -6,9 +6,8 @@ from collections import Counter
 import numpy as np
 
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
+from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.mechanisms.state import allocate
-from dpbandits.policies.base import select, update
 from dpbandits.privacy import (
     Budget,
     LaplaceEvent,
@@ -32,15 +31,13 @@ def cost_as_printed(study: Study) -> tuple[float, int]:
     def play() -> list[float]:
         steps = PRINTED_STEPS
         policy = PrintedAlgorithm3(epsilon=1.0, delta=DELTA, v=V)
-        setup = policy.configure(2, steps)
-        state = allocate(setup.state_class, setup.sizes, np.float64)
-        noise, dice = SeededNoise(study.settings.seed), np.random.default_rng(study.settings.seed)
+        dice = np.random.default_rng(study.settings.seed)
+        game = Game(policy, 2, steps, SeededNoise(study.settings.seed))
         draws: Counter[tuple[int, int]] = Counter()  # of this arm at this count
         for t in range(1, steps + 1):
-            arm = int(select(setup.params, state, t))
-            update(setup.params, state, arm, 1, float(dice.random() < TWO_ARMS.means[arm]), t + 1, noise)
+            game.play(lambda t, arm: float(dice.random() < TWO_ARMS.means[arm]), until=t)
             if t >= 2 * policy.interval:
-                draws.update((a, int(n)) for a, n in enumerate(state.counts) if n % policy.interval == 0)
+                draws.update((a, int(n)) for a, n in enumerate(game.state.counts) if n % policy.interval == 0)
         costs = []
         for arm in range(2):
             events = [LaplaceEvent(n ** (V / 2)) for (a, n), m in draws.items() for _ in range(m) if a == arm]

@@ -1,0 +1,67 @@
+"""Driver: runs in chunks over the cores of this machine, the same on any number of them.
+
+The runs of a chunk share one generator, since making one costs as much as a short run. Chunks do not depend on the
+number of cores, and results come in order. Everything is played, compiled and loaded in threads of its own, never in
+the one that waits: an interrupt (Ctrl-C) that arrived inside numba's callbacks would be lost.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from dpbandits import _validate
+
+Result = TypeVar("Result")
+
+
+class Chunk(NamedTuple):
+    """Some runs, and the seed of their generator."""
+
+    first: int
+    runs: int
+    seed: np.random.SeedSequence
+
+
+def chunks_of(seed: np.random.SeedSequence, runs: int, size: int, done: int = 0) -> Iterator[Chunk]:
+    """Yield the runs that are not done, so many at once, each chunk with the seed that `spawn` would give it."""
+    for first in range(done, runs, size):
+        child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, first // size))
+        yield Chunk(first, min(size, runs - first), child)
+
+
+class Driver:
+    """Threads that play chunks."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        """Use so many threads; by default one for every core that this process may use."""
+        self.workers = cores() if workers is None else _validate.integer("[1, 1024]", workers=workers)
+        self._pool = ThreadPoolExecutor(self.workers)
+
+    def results(
+        self, play: Callable[[Chunk], Result], chunks: Iterable[Chunk], stop: Callable[[], None]
+    ) -> Iterator[Result]:
+        """Play chunks and yield what comes of each, in order. Whoever leaves early stops the others by `stop`."""
+        todo = iter(chunks)
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for chunk in islice(todo, self.workers + 1):  # so much ahead that no core waits, and no more
+                waiting.append(self._pool.submit(play, chunk))
+            while waiting:
+                result = waiting[0].result()
+                waiting.popleft()
+                waiting.extend(self._pool.submit(play, chunk) for chunk in islice(todo, 1))
+                yield result
+        finally:
+            if waiting:
+                stop()
+                self._pool.shutdown(cancel_futures=True)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
