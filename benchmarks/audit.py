@@ -27,7 +27,7 @@ from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.views import VIEWS
 from dpbandits.auditing.words import verdict
 from dpbandits.engine.gpu import has_gpu
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 from dpbandits.policies import POLICIES, Policy
 
 DELTA = 1e-6
@@ -164,12 +164,12 @@ def gpu() -> Iterator[str]:
         return
     yield "| policy | steps | CPU, s | GPU, s | sequences | chi² / its mean | p-value |\n|---|---|---|---|---|---|---|"
     for policy, steps in ((dpb.DPUCB(epsilon=1.0), 8), (dpb.DPIMED(epsilon=1.0), 16), (dpb.LazyDPTS(epsilon=1.0), 12)):
-        script, seconds, outcomes = Script([0.0] * steps), {}, {}
+        given, seconds, outcomes = Given([0.0] * steps, 2), {}, {}
         for on_gpu in (False, True):
             trials = Trials(policy, 2, steps, seed=1, gpu=on_gpu)
-            trials.outcomes(script, 1000)  # compiles
+            trials.outcomes(given, 1000)  # compiles
             start = time.perf_counter()
-            outcomes[on_gpu] = trials.outcomes(script, 10_000_000, 1)
+            outcomes[on_gpu] = trials.outcomes(given, 10_000_000, 1)
             seconds[on_gpu] = time.perf_counter() - start
         codes = np.union1d(outcomes[False].codes, outcomes[True].codes)
         table = np.stack([outcomes[False].count(codes), outcomes[True].count(codes)])
@@ -182,9 +182,9 @@ def gpu() -> Iterator[str]:
     weighted = dpb.DPUCB(epsilon=1.0, counter="weighted")
     shared = BROKEN["shared-noise"].make(1.0, 0.0)
     for scored in (dpb.DPUCB(epsilon=1.0), weighted, dpb.LazyDPTS(epsilon=1.0), shared):
-        script, other, both = Script([0.0] * 24), Script([0.0, 1.0] + [0.0] * 22), {}
+        given, other, both = Given([0.0] * 24, 2), Given([0.0, 1.0] + [0.0] * 22, 2), {}
         for on_gpu in (False, True):
-            scores = Trials(scored, 2, 24, seed=1, gpu=on_gpu).scores(script, script, other, 200_000, 1)
+            scores = Trials(scored, 2, 24, seed=1, gpu=on_gpu).scores(given, given, other, 200_000, 1)
             both[on_gpu] = np.nan_to_num(scores[:, RATIO], posinf=99.0), scores[:, NOTE].astype(int) & UNSCORED
         apart = ks_2samp(both[False][0], both[True][0])
         shares = (f"{both[on_gpu][1].mean():.3f}" for on_gpu in (False, True))

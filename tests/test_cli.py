@@ -116,13 +116,13 @@ def test_a_simulation_that_was_kept_goes_on(run: Any, tmp_path: Path, monkeypatc
     kept = ("--keep", str(tmp_path / "played"))
     expected = run(*SHORT)[1]
     assert run(*SHORT, *kept)[1] == expected
-    monkeypatch.setattr("dpbandits.simulation.parts.play_runs", None)  # nothing is played again
+    monkeypatch.setattr("dpbandits.simulation.parts.played_chunks", None)  # nothing is played again
     assert run(*SHORT, *kept)[1] == expected
 
     def stopped(*arguments: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpbandits.simulation.parts.play_runs", stopped)
+    monkeypatch.setattr("dpbandits.simulation.parts.played_chunks", stopped)
     assert run(*SHORT, *kept, "--seed", "1") == (130, "", "Stopped. The same command goes on from here.\n")
     assert run(*SHORT, "--seed", "1") == (130, "", "Stopped.\n")
 

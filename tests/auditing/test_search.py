@@ -26,7 +26,7 @@ def is_neighbouring(pair: Pair) -> bool:
 
 @pytest.mark.parametrize("steps", [1, 2, 5, 8])
 def test_all_pairs_are_all_of_them(steps: int) -> None:
-    pairs = all_pairs(steps)
+    pairs = all_pairs(steps, 2)
     assert len(pairs) == len(set(pairs)) == steps * 2 ** (steps - 1)
     assert all(map(is_neighbouring, pairs))
 
@@ -34,7 +34,7 @@ def test_all_pairs_are_all_of_them(steps: int) -> None:
 @pytest.mark.parametrize("steps", [1, 9, 1000])
 def test_pairs_of_a_guided_search_are_neighbours(steps: int) -> None:
     dice = random.Random(1)  # noqa: S311
-    pairs = first_pairs(steps, 50, dice)
+    pairs = first_pairs(steps, 2, 50, dice)
     assert len(pairs) == 50
     assert all(map(is_neighbouring, pairs))
     for _ in range(200):
@@ -68,7 +68,7 @@ def test_the_search_finds_a_pair_that_tells_by_itself() -> None:
 def test_a_candidate_is_about_what_was_counted(name: ViewName) -> None:
     """The mass and the ratio of the search are those of fresh trials, up to 5 standard errors and the choice."""
     view = VIEWS[name](Trials(dpb.DPUCB(epsilon=2.0), 2, 6, seed=3), 0.0, 1e-3, planned=200_000)
-    pair = all_pairs(6)[5]
+    pair = all_pairs(6, 2)[5]
     view.sample([pair], 400_000, 0)
     for candidate in view.candidates(pair):
         ((found, other),) = view.count(pair, [candidate], 200_000, 0)
@@ -81,7 +81,7 @@ def test_a_candidate_is_about_what_was_counted(name: ViewName) -> None:
 def test_the_search_does_not_flatter_itself(steps: int) -> None:
     """With hundreds of thousands of rare sequences, what it expects is still about what a test gives: 5 errors."""
     view = ActionsView(Trials(dpb.DPUCB(epsilon=1.0), 2, steps, seed=3), 0.0, 1e-3, planned=100_000)
-    pair = first_pairs(steps, 1, random.Random(3))[0]  # noqa: S311
+    pair = first_pairs(steps, 2, 1, random.Random(3))[0]  # noqa: S311
     view.sample([pair], 40_000, 0)
     for candidate in view.candidates(pair):
         ((found, other),) = view.count(pair, [candidate], 100_000, 0)
@@ -91,7 +91,7 @@ def test_the_search_does_not_flatter_itself(steps: int) -> None:
 def test_beginnings_of_sequences_are_events_too() -> None:
     """With 20 steps every whole sequence is rare; events of the first ten or fifteen are not."""
     view = ActionsView(Trials(dpb.DPUCB(epsilon=1.0, variant="published"), 2, 20, seed=3), 0.0, 1e-3, planned=200_000)
-    pair = first_pairs(20, 1, random.Random(3))[0]  # noqa: S311
+    pair = first_pairs(20, 2, 1, random.Random(3))[0]  # noqa: S311
     view.sample([pair], 40_000, 0)
     (best, *_) = view.candidates(pair)
     assert best.event.later in (2**5, 2**10)
@@ -102,7 +102,7 @@ def test_releases_that_are_impossible_with_the_neighbours_are_an_event() -> None
     from dpbandits.auditing.broken import BROKEN
 
     view = ReleasesView(Trials(BROKEN["shared-noise"].make(1.0, 0.0), 2, 6, seed=3), 0.0, 1e-3, planned=1000)
-    pair = next(pair for pair in all_pairs(6) if pair.position == 2)
+    pair = next(pair for pair in all_pairs(6, 2) if pair.position == 2)
     view.sample([pair], 2000, 0)
     best = max(view.candidates(pair), key=lambda candidate: candidate.promise)
     assert "cannot give" in view.describe(best)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing import scoring
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.scores import COLUMNS, NOTE, RATIO, UNSCORED
 from dpbandits.auditing.trials import Outcomes, Trials
@@ -33,7 +32,7 @@ from dpbandits.auditing.watched import (
 )
 from dpbandits.engine.game import Game
 from dpbandits.engine.gpu import GPUPlayer, has_gpu
-from dpbandits.environments.given import Script
+from dpbandits.environments.given import Given
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.policies import Policy, Variant
 
@@ -63,13 +62,13 @@ def played(policy: Policy, rewards: list[float], noise: Any, runs: int) -> list[
 @pytest.mark.parametrize("steps", [9, 70])
 def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int) -> None:
     rewards = [float(t % 3 == 1) for t in range(steps)]
-    script, trials = Script(rewards), Trials(policy, 2, steps, seed=5)
+    given, trials = Given(rewards, 2), Trials(policy, 2, steps, seed=5)
     assert trials.is_exact == (steps == 9)
-    outcomes = trials.outcomes(script, 40, 7)
-    seed = np.random.SeedSequence(trials._entropy, spawn_key=(script.key, 7, 0))
+    outcomes = trials.outcomes(given, 40, 7)
+    seed = np.random.SeedSequence(trials._entropy, spawn_key=(given.seed_key, 7, 0))
     plain = played(policy, rewards, SeededNoise(seed), 40)
     compiled = {
-        trials.sequence(code, script, 40, 7): count
+        trials.sequence(code, given, 40, 7): count
         for code, count in zip(outcomes.codes.tolist(), outcomes.counts.tolist(), strict=True)
     }
     assert compiled == {sequence: plain.count(sequence) for sequence in plain}
@@ -77,7 +76,7 @@ def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int
 
 def test_a_hash_that_was_not_played_has_no_sequence() -> None:
     trials = Trials(dpb.UCB(), 2, 70, seed=5)
-    assert trials.sequence(12345, Script([0.0] * 70), 10) == ()
+    assert trials.sequence(12345, Given([0.0] * 70, 2), 10) == ()
 
 
 # ---- scores
@@ -86,11 +85,11 @@ def test_a_hash_that_was_not_played_has_no_sequence() -> None:
 def scored(policy: Policy, rewards: list[float], others: list[float], runs: int) -> tuple[Any, list[Any]]:
     """Log likelihood ratios, and the noise that was watched in the same runs in plain Python."""
     trials = Trials(policy, 2, len(rewards), seed=2)
-    script = Script(rewards)
-    scores = trials.scores(script, script, Script(others), runs, 1)
+    given = Given(rewards, 2)
+    scores = trials.scores(given, given, Given(others, 2), runs, 1)
     assert scores.shape == (runs, COLUMNS)
     assert not (scores[:, NOTE].astype(int) & UNSCORED).any()
-    source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(script.key, 1, 0)))
+    source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(given.seed_key, 1, 0)))
     seen = []
     for _ in range(runs):
         watched = WatchedNoise(source, np.zeros(500), np.zeros(SEEN, dtype=np.int64))
@@ -156,7 +155,7 @@ def test_room_for_releases_grows() -> None:
 
 def test_a_run_is_scored_alike_whichever_rewards_it_was_played_with() -> None:
     """What is a function of the run alone is its own opposite with the rewards exchanged."""
-    policy, one, other = dpb.DPUCB(epsilon=1.0, counter="weighted"), Script([0.0] * 20), Script([1.0] + [0.0] * 19)
+    policy, one, other = dpb.DPUCB(epsilon=1.0, counter="weighted"), Given([0.0] * 20), Given([1.0] + [0.0] * 19)
     trials = Trials(policy, 2, 20, seed=2)
     scores, opposite = trials.scores(one, one, other, 500, 1), trials.scores(one, other, one, 500, 1)
     assert scores[:, RATIO] == pytest.approx(-opposite[:, RATIO], abs=1e-9)
@@ -275,32 +274,26 @@ def test_outcomes_add_up() -> None:
     assert both.beginnings(1) is both
 
 
-def test_scripts_are_their_rewards() -> None:
-    one, same, other = Script([0, 1, 0.5]), Script([0.0, 1.0, 0.5]), Script([0, 1, 1])
-    assert one == same != other
-    assert len({one, same, other}) == 2
-    assert one.totals.tolist() == [0.0, 0.0, 1.0, 1.5]
-    assert len(one) == 3
-
-
 @pytest.mark.parametrize("rewards", list(itertools.product((0.0, 1.0), repeat=3)))
 def test_digits_of_a_code_are_the_arms(rewards: tuple[float, ...]) -> None:
     trials = Trials(dpb.UCB(), 3, 3, seed=0)
-    (code,) = trials.outcomes(Script(rewards), 1).codes.tolist()
+    (code,) = trials.outcomes(Given(rewards, 3), 1).codes.tolist()
     assert code == 0 * 9 + 1 * 3 + 2
-    assert trials.sequence(code, Script(rewards), 1) == (0, 1, 2)
+    assert trials.sequence(code, Given(rewards, 3), 1) == (0, 1, 2)
 
 
-def test_policies_that_misbehave_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    for answer, message in ((scoring.WRONG_ARM, r"arm in \[0, 1\]"), (scoring.WRONG_HOLD, "at least 1")):
-        trials = Trials(dpb.UCB(), 2, 5, seed=0)
-
-        def wrong(*arguments: Any, answer: int = answer) -> None:
-            arguments[-2][:] = answer
-
-        monkeypatch.setitem(vars(trials._player), "_play_trials", wrong)
-        with pytest.raises(dpb.InvalidInput, match=message):
-            trials.outcomes(Script([0.0] * 5), 10)
+def test_any_environment_can_be_played() -> None:
+    """A policy that plays in turn: who wins does not matter. One that learns does not play as often what is worse."""
+    trials = Trials(dpb.UCB(), 2, 12, seed=1)
+    outcomes = trials.outcomes(dpb.Bernoulli([0.9, 0.1]), 2000, 3)
+    assert outcomes.trials == 2000
+    worse = sum(
+        count * np.mean(trials.sequence(code, dpb.Bernoulli([0.9, 0.1]), 2000, 3))
+        for code, count in zip(outcomes.codes.tolist(), outcomes.counts.tolist(), strict=True)
+    )
+    assert 0.1 < worse / 2000 < 0.4
+    same, other = (trials.outcomes(dpb.Bernoulli(means), 2000, 3) for means in ([0.9, 0.1], [0.1, 0.9]))
+    assert same.counts.tolist() == outcomes.counts.tolist() != other.counts.tolist()
 
 
 @pytest.mark.skipif(has_gpu(), reason="there is a GPU")
@@ -309,6 +302,6 @@ def test_without_a_gpu_asking_for_one_is_an_error(monkeypatch: pytest.MonkeyPatc
     installed.__spec__ = ModuleSpec("numba_cuda", None)
     monkeypatch.setitem(sys.modules, "numba_cuda", installed)
     with pytest.raises(dpb.InvalidInput, match="none was found"):
-        GPUPlayer(dpb.UCB(), 2, 5, True, 1)
+        GPUPlayer(dpb.UCB(), 2, 5)
     with pytest.raises(dpb.InvalidInput, match="none was found"):
         dpb.audit(dpb.DPUCB(epsilon=1.0), gpu=True)

@@ -14,7 +14,8 @@ from dpbandits.comparison.figures import leaderboard_figure
 from dpbandits.comparison.leaderboard import is_worse
 from dpbandits.environments import Beta
 from dpbandits.policies import Policy
-from dpbandits.simulation.runner import Runs, play_runs
+from dpbandits.simulation.regrets import Regrets
+from dpbandits.simulation.runner import played_chunks
 from dpbandits.theory.lower_bounds import asymptotic_constant
 from explore_then_commit import ExploreThenCommit
 
@@ -41,7 +42,7 @@ def test_scores_are_those_of_the_same_simulation() -> None:
     for case in SOME:
         for name, make in CONTENDERS.items():
             policy: Policy = make(case.epsilon)
-            runs = play_runs(policy, case.environment, np.array([2000]), runs=150, seed=3, shuffled=True)
+            runs = played_chunks(policy, case.environment, np.array([2000]), runs=150, seed=3, shuffled=True)
             regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
             (found,) = (s for s in board.of(name) if s.case == case.name)
             assert found.mean == pytest.approx(regrets.mean())
@@ -138,7 +139,7 @@ def test_any_environment_without_a_level() -> None:
     assert board.yardstick == "that of Bernoulli arms with the same means"
     assert "that of Bernoulli arms with the same means" in leaderboard_figure(board).axes[0].get_xlabel()
     assert compare(dpb.UCB(), SOME, horizon=10, runs=2).yardstick == "the asymptotic lower bound"
-    runs = play_runs(dpb.UCB(), arms, np.array([500]), runs=20, seed=0, shuffled=True)
+    runs = played_chunks(dpb.UCB(), arms, np.array([500]), runs=20, seed=0, shuffled=True)
     assert board.of("ucb")[0].mean == pytest.approx(np.concatenate([chunk.regrets for chunk in runs]).mean())
 
 
@@ -170,13 +171,13 @@ def test_only_our_own_policies_count_as_proved_by_us() -> None:
 def test_more_runs_begin_with_those_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = 0
 
-    def counted(*arguments: Any, **named: Any) -> Iterator[Runs]:
+    def counted(*arguments: Any, **named: Any) -> Iterator[Regrets]:
         nonlocal played
-        for chunk in play_runs(*arguments, **named):
+        for chunk in played_chunks(*arguments, **named):
             played += len(chunk.regrets)
             yield chunk
 
-    monkeypatch.setattr("dpbandits.simulation.runner.play_runs", counted)
+    monkeypatch.setattr("dpbandits.simulation.runner.played_chunks", counted)
     for runs, new in ((100, 100), (200, 200 - 64), (100, 0), (130, 130 - 64), (50, 50)):
         played = 0
         board = compare(CONTENDERS, SOME[:1], horizon=500, runs=runs, folder=tmp_path)

@@ -12,7 +12,7 @@ from scipy import stats
 import dpbandits as dpb
 from dpbandits.comparison import Plan, plan
 from dpbandits.policies import Policy
-from dpbandits.simulation.runner import play_runs
+from dpbandits.simulation.runner import played_chunks
 
 RUNS = 1200
 
@@ -35,8 +35,9 @@ class Setting(NamedTuple):
     def shares(self, best: int) -> NDArray[np.float64]:
         """Return the share of people with another arm in every run, the best standing at this place."""
         environment, end = dpb.Bernoulli(self.means(best)), np.array([self.horizon])
-        played = play_runs(self.policy, environment, end, runs=RUNS // self.arms, seed=best + 1)
-        return np.concatenate([chunk.misses[:, -1] for chunk in played]) / self.horizon
+        kinds = np.arange(self.arms)
+        played = played_chunks(self.policy, environment, end, runs=RUNS // self.arms, seed=best + 1, kinds=kinds)
+        return np.asarray(1 - np.concatenate([chunk.plays[:, -1, best] for chunk in played]) / self.horizon)
 
 
 def settings() -> Iterator[Setting]:

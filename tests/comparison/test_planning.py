@@ -15,7 +15,8 @@ from dpbandits.comparison.advice import shown
 from dpbandits.comparison.figures import plan_figure
 from dpbandits.environments import Beta, Replay
 from dpbandits.policies import Policy
-from dpbandits.simulation.runner import Runs, play_runs
+from dpbandits.simulation.regrets import Regrets
+from dpbandits.simulation.runner import played_chunks
 
 CONTENDERS: dict[str, Contender] = {
     "aware": lambda epsilon: dpb.recommended(epsilon=epsilon),
@@ -48,9 +49,10 @@ def test_numbers_are_those_of_the_same_runs() -> None:
     for found in asked.answers:
         policy = CONTENDERS[found.policy](0.5)
         times = np.array([3000])
-        runs = list(play_runs(policy, dpb.Bernoulli(means), times, runs=61, seed=2, shuffled=True))
+        kinds = np.arange(3)
+        runs = list(played_chunks(policy, dpb.Bernoulli(means), times, runs=61, seed=2, kinds=kinds, shuffled=True))
         regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
-        misses = np.concatenate([chunk.misses[:, -1] for chunk in runs]) / 3000
+        misses = 1 - np.concatenate([chunk.plays[:, -1, 0] for chunk in runs]) / 3000
         for half, share in ((misses[0::2], found.tried), (misses[1::2], found.worse)):
             assert share.runs == len(half)
             assert share.mean == pytest.approx(half.mean())
@@ -75,8 +77,8 @@ def test_any_environment() -> None:
     assert plan_figure(asked).get_suptitle() == asked.title
     for found in asked.answers:
         policy = CONTENDERS[found.policy](1.0)
-        runs = list(play_runs(policy, table, np.array([300]), runs=20, seed=3, shuffled=True))
-        misses = np.concatenate([chunk.misses[:, -1] for chunk in runs]) / 300
+        runs = list(played_chunks(policy, table, np.array([300]), runs=20, seed=3, kinds=np.arange(3), shuffled=True))
+        misses = 1 - np.concatenate([chunk.plays[:, -1, 1] for chunk in runs]) / 300
         assert found.worse.mean == pytest.approx(misses[1::2].mean())
 
 
@@ -111,11 +113,11 @@ def test_the_order_of_the_question_does_not_matter() -> None:
 def test_every_run_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
     played = []
 
-    def counted(*arguments: Any, **named: Any) -> Iterator[Runs]:
+    def counted(*arguments: Any, **named: Any) -> Iterator[Regrets]:
         played.append(named["runs"])
-        yield from play_runs(*arguments, **named)
+        yield from played_chunks(*arguments, **named)
 
-    monkeypatch.setattr("dpbandits.comparison.planning.play_runs", counted)
+    monkeypatch.setattr("dpbandits.comparison.planning.played_chunks", counted)
     plan(CONTENDERS, [0.8, 0.3, 0.5], horizon=100, epsilons=[0.5], runs=20)
     assert played == [20, 20, 20]
 

@@ -20,6 +20,8 @@ from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.engine.game import CUTS, Game
+from dpbandits.engine.loop import Task, play_runs, rules_of
+from dpbandits.engine.mistakes import NO_MISTAKE
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
@@ -28,11 +30,13 @@ from dpbandits.policies import POLICIES, Policy, hold, select, update
 from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import Ledger, compose, rho_of
 from dpbandits.simulation.job import Job
+from dpbandits.simulation.regrets import room_for_regrets
 
 DELTA = 1e-6
 HORIZON = 260
 LONGEST = 4700  # DP-SE releases nothing before some 1500 plays of every arm
 ARMS = 3
+SEEDS = np.random.SeedSequence(8)
 
 SETTINGS: list[Policy] = [
     dpb.UCB(),
@@ -344,29 +348,20 @@ def decorator_lines(code: CodeType) -> range:
 @every_policy
 @pytest.mark.parametrize("blocks", [True, False], ids=["blocks", "steps"])
 def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool) -> None:
-    from dpbandits.engine import loop
-
     environment, horizon = dpb.Bernoulli([0.31, 0.7, 0.52]), horizon_of(policy)
-    every_step = np.arange(1, horizon + 1)
-    job = Job(policy, environment, horizon, every_step, blocks=blocks)
-    compiled, missed = np.empty((3, horizon)), np.empty((3, horizon), dtype=np.int64)
-    job.play(np.random.SeedSequence(8), compiled, misses=missed)
-    game = Game(policy, ARMS, horizon, SeededNoise(np.random.SeedSequence(8)))
-    for row, missed_row in zip(compiled, missed, strict=True):
-        plain, misses, switches = np.empty(horizon), np.empty(horizon, np.int64), np.zeros(1, dtype=np.int64)
-        loop.clear(game.state)
-        longest = 2**62 if blocks else 1
-        setup: tuple[Any, Any, Any, Any, Any] = (
-            game.params,
-            game.state,
-            environment.configure(),
-            loop.arms_of(environment, shuffled=False),
-            game.noise,
-        )
-        loop.play(*setup, horizon, longest, every_step, plain, misses, switches, np.zeros(1))
-        assert plain.tolist() == row.tolist()
-        assert misses.tolist() == missed_row.tolist() == np.cumsum(np.diff(plain, prepend=0.0) > 1e-9).tolist()
-        assert switches[0] == np.count_nonzero(np.diff(np.diff(plain, prepend=0.0).round(6)))
+    every_step, kinds = np.arange(1, horizon + 1), np.arange(ARMS)
+    compiled = Job(policy, environment, horizon, every_step, kinds=kinds, blocks=blocks).play(SEEDS, 3)
+    game = Game(policy, ARMS, horizon, SeededNoise(SEEDS))
+    plain = room_for_regrets(environment.gaps, every_step, kinds, 3)
+    rules = rules_of(ARMS, horizon, longest_block=2**62 if blocks else 1)
+    task = Task(environment.configure(), plain, rules)
+    assert play_runs(task, game.params, game.state, game.noise, 3, rules.stop) == NO_MISTAKE
+    for name in ("regrets", "switches", "plays", "chosen"):
+        assert getattr(compiled, name).tolist() == getattr(plain, name).tolist()
+    arms = plain.chosen
+    assert plain.regrets == pytest.approx(np.cumsum(environment.gaps[arms], axis=1))
+    assert (plain.plays == np.cumsum(arms[:, :, None] == kinds, axis=1)).all()
+    assert (plain.switches == np.count_nonzero(np.diff(arms, axis=1), axis=1)).all()
 
 
 @every_policy
@@ -397,8 +392,8 @@ def test_blocks_and_steps_have_the_same_distribution(policy: Policy) -> None:
     played = {}
     for blocks in (True, False):
         job = Job(policy, environment, horizon, np.array([50, horizon]), blocks=blocks)
-        played[blocks] = np.empty((4000 if has_blocks else 50, 2))
-        job.play(np.random.SeedSequence(2 if has_blocks and blocks else 1), played[blocks])
+        seed = np.random.SeedSequence(2 if has_blocks and blocks else 1)
+        played[blocks] = job.play(seed, 4000 if has_blocks else 50).regrets
     if has_blocks:
         is_constant = not np.ptp(played[True], axis=0).any()  # in turn, DP-SE has the same regret in every run
         assert is_constant or not np.array_equal(played[True], played[False])
@@ -415,9 +410,7 @@ def test_the_test_of_distributions_has_power() -> None:
         job = Job(
             dpb.DPUCBInt(epsilon=3.0, delta=DELTA, v=v), dpb.Bernoulli([0.3, 0.8, 0.5]), HORIZON, np.array([HORIZON])
         )
-        regrets = np.empty((4000, 1))
-        job.play(np.random.SeedSequence(seed), regrets)
-        samples.append(regrets[:, 0])
+        samples.append(job.play(np.random.SeedSequence(seed), 4000).regrets[:, 0])
     assert not same_distribution(*samples)
 
 
@@ -449,9 +442,7 @@ def test_arms_are_treated_alike(policy: Policy) -> None:
     samples = []
     for means, seed in (([0.25, 0.75, 0.5], 3), ([0.75, 0.5, 0.25], 4)):
         job = Job(policy, dpb.Bernoulli(means), horizon_of(policy), np.array([horizon_of(policy)]))
-        regrets = np.empty((3000, 1))
-        job.play(np.random.SeedSequence(seed), regrets)
-        samples.append(regrets[:, 0])
+        samples.append(job.play(np.random.SeedSequence(seed), 3000).regrets[:, 0])
     assert same_distribution(*samples)
 
 

@@ -15,6 +15,7 @@ from dpbandits.environments import Replay, Uniform
 from dpbandits.mechanisms import public
 from dpbandits.policies import Setup, select
 from dpbandits.simulation.job import Job
+from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.runner import log_spaced
 from explore_then_commit import ExploreThenCommit
@@ -61,12 +62,12 @@ def test_kept_runs_are_not_played_again(tmp_path: Path, monkeypatch: pytest.Monk
     class Killed(BaseException):
         pass
 
-    def counted(self: Job, seed: Any, regrets: Any, *others: Any) -> None:
+    def counted(self: Job, seed: np.random.SeedSequence, runs: int) -> Regrets:
         nonlocal played
-        played += len(regrets)
+        played += runs
         if played == stop:
             raise Killed
-        play(self, seed, regrets, *others)
+        return play(self, seed, runs)
 
     play, stop = Job.play, 100
     monkeypatch.setattr(Job, "play", counted)
@@ -316,14 +317,14 @@ def test_a_running_simulation_can_be_stopped() -> None:
     """As Ctrl-C does: a run that would take hours ends at once."""
     job = Job(dpb.UCB(), TWO, 10**13, np.array([10**13]))
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(job.play, np.random.SeedSequence(1), np.empty((3, 1)))
+        running = pool.submit(job.play, np.random.SeedSequence(1), 3)
         assert not running.done()
         job.stop()
         running.result()
     # A block that is drawn reward by reward ends as well.
     job = Job(ExploreThenCommit(epsilon=1.0, plays=1), Uniform([0.1, 0.2], [0.3, 0.4]), 10**13, np.array([10**13]))
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(job.play, np.random.SeedSequence(1), np.empty((3, 1)))
+        running = pool.submit(job.play, np.random.SeedSequence(1), 3)
         job.stop()
         running.result()
 

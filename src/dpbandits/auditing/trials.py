@@ -119,7 +119,8 @@ class Trials:
         """Return the decisions of one run of a chunk: rows of arm and plays."""
         task = self._task(environment, 1, self._player.room((0,), np.int64), steps=self.horizon)
         self._player.play(task, 1, chunk.seed, first=run)
-        return self._player.fetched(task.trace.paths)[0]
+        path: NDArray[np.int64] = self._player.fetched(task.trace.paths)[0]
+        return path
 
     def _task(self, environment: Environment, runs: int, codes: Any, steps: int) -> Task:
         paths = self._player.room((self._player.rows(runs), steps, 2), np.int64)
@@ -131,12 +132,12 @@ class Trials:
         player, runs = self._player, chunk.runs
         rows, scores = player.rows(runs), player.room((runs, COLUMNS))
         played = self._task(environment, runs, player.room((0,), np.int64), steps=self.horizon)
-        rewards = [player.moved(each.configure()) for each in (first, second)]
         while True:
             room = self._room  # another thread may make it larger
             task = ScoringTask(
                 played.environment,
-                *rewards,
+                first=player.moved(first.configure()),
+                second=player.moved(second.configure()),
                 trace=played.trace,
                 rules=played.rules,
                 numbers=player.room((rows, NUMBERS, room)),
