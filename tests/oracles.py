@@ -56,6 +56,33 @@ def true_delta(log_mgfs: Sequence[LogMGF], squares: float, epsilon: float) -> fl
     return float(np.trapezoid((np.exp(exponent) / (s * (s + 1))).real, t) / math.pi)
 
 
+def beta_distribution(a: float, b: float, x: float) -> Any:
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction with 40 digits.
+
+    Parameters up to 10^12 take a few dozen terms, where mpmath's own series does not end.
+    """
+    with mp.workdps(60):
+        a, b, x = mp.mpf(a), mp.mpf(b), mp.mpf(x)
+        if x > (a + 1) / (a + b + 2):
+            return 1 - beta_distribution(b, a, 1 - x)
+        front = mp.exp(
+            mp.loggamma(a + b) - mp.loggamma(a) - mp.loggamma(b) + a * mp.log(x) + b * mp.log1p(-x) - mp.log(a)
+        )
+        # 1 + d_1/(1 + d_2/(1 + ...)), from the front, by Lentz's method.
+        whole, upper, lower = mp.mpf(1), mp.mpf(1), mp.mpf(0)
+        n = 0
+        while abs(upper * lower - 1) > mp.mpf(10) ** -40:
+            n += 1
+            k = n // 2
+            if n % 2:
+                term = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))
+            else:
+                term = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k))
+            upper, lower = 1 + term / upper, 1 / (1 + term * lower)
+            whole *= upper * lower
+        return front / whole
+
+
 def response_delta_by_enumeration(epsilons: Sequence[float], epsilon: float) -> float:
     """δ(ε) of composed randomised responses, over all outcomes."""
     total = 0.0

@@ -12,6 +12,7 @@ from numba.core.errors import TypingError
 
 from dpbandits import _kernel
 from dpbandits._kernel import generic, kernel
+from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
 from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import (
@@ -36,6 +37,7 @@ from dpbandits.mechanisms import (
     uniform,
     weighted,
 )
+from dpbandits.mechanisms.response import response_chance
 from dpbandits.mechanisms.state import allocate
 
 ITEMS = 1500
@@ -129,6 +131,34 @@ def test_draws_are_bitwise_equal() -> None:
     plain, compiled = np.zeros(800), np.zeros(800)
     _every_draw(SeededNoise(4), plain)
     njit(_every_draw)(SeededNoise(4), compiled)
+    assert plain.tolist() == compiled.tolist()
+
+
+def test_a_source_before_another_one_draws_the_same() -> None:
+    """Plain and compiled; what is drawn for the policy is not among the values that were released."""
+    direct, plain, compiled = np.zeros(80), np.zeros(80), np.zeros(80)
+    _every_draw(SeededNoise(4), direct)
+    for run, out in ((_every_draw, plain), (njit(_every_draw), compiled)):
+        noise = WatchedNoise(SeededNoise(4), np.zeros(50), np.zeros(SEEN, dtype=np.int64))
+        run(noise, out)
+        assert out.tolist() == direct.tolist()
+        assert noise.seen[RELEASES] == 40
+        assert noise.values[:40].tolist() == direct.reshape(-1, 8)[:, :4].ravel().tolist()
+
+
+@njit
+def _chances(secrets: Any, scales: Any, out: Any) -> None:
+    for i in range(len(out)):
+        out[i] = response_chance(secrets[i], scales[i])
+
+
+def test_chances_of_responses_are_bitwise_equal() -> None:
+    dice = np.random.default_rng(5)
+    secrets = np.concatenate([[0.0, 1.0, 0.5], dice.random(2000)])
+    scales = np.concatenate([[1e-3, 1e9, 1.0], np.exp(dice.uniform(-6, 6, 2000))])
+    plain, compiled = np.zeros(2003), np.zeros(2003)
+    _chances.py_func(secrets, scales, plain)
+    _chances(secrets, scales, compiled)
     assert plain.tolist() == compiled.tolist()
 
 

@@ -16,7 +16,7 @@ from dpbandits.live.journal import Journal
 from dpbandits.live.noise import Drawn
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import to_plain
-from dpbandits.policies import Policy
+from dpbandits.policies import Policy, dp_ucb_int
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from plain_scale import PlainScale
@@ -213,6 +213,32 @@ def test_a_promise_that_was_kept_but_for_a_rounding_error_goes_on(tmp_path: Path
     assert bandit._learner.schedule.least_scale <= 1 / 0.09 < least_scale(0.09)
     again = dpb.Bandit(PlainScale(epsilon=0.09, plays=60), 2)  # which is rounded up now
     assert again._learner.schedule.least_scale == least_scale(0.09)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "/dp-ucb-int" in case])
+def test_what_was_calibrated_once_is_never_calibrated_again(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version may find another parameter. What began goes on with the one that was written down."""
+
+    def refuse(*args: object, **named: object) -> float:
+        raise AssertionError("calibrated again")
+
+    dp_ucb_int._interval_epsilon.cache_clear()
+    for calibrating in ("calibrate_interval", "interval_epsilon"):
+        monkeypatch.setattr(dp_ucb_int, calibrating, refuse)
+    with pytest.raises(AssertionError, match="calibrated again"):
+        CASES[case][0].live(1, 12)
+    bandit = from_journal(case, tmp_path)
+    density = bandit.ledger[0].content["live_policy"]["density"]
+    assert bandit._learner.terms.policy.interval_epsilon == density  # type: ignore[attr-defined]
+    go_on(bandit)
+    text = bandit.ledger.to_jsonl()
+    assert dpb.check_ledger(text, head=bandit.ledger.head).holds
+    moved = from_text(case, SecureNoise(grid_bits_of(case)))
+    go_on(moved)
+    bandit.detach()
+    assert from_journal(case, tmp_path).ledger.to_jsonl() == text
 
 
 # ---- scales, from now on

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import mp
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -32,6 +33,7 @@ from dpbandits.mechanisms import (
     reserve,
     uniform,
 )
+from dpbandits.mechanisms.response import response_chance, truthful_chance
 from dpbandits.privacy import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -87,6 +89,17 @@ def test_randomised_response(source: Callable[[], SeededNoise | SecureNoise], re
     assert p_value(epsilon) > ALARM
     for factor in (2 / 3, 3 / 2):
         assert p_value(epsilon * factor) < ALARM
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 30.0, 2000.0])
+@pytest.mark.parametrize("reward", [0.0, 0.3, 0.5, 1.0])
+def test_chance_of_a_response(reward: float, epsilon: float) -> None:
+    with mp.workdps(50):
+        odds = mp.exp(epsilon)
+        truthful, chance = odds / (odds + 1), (reward * odds + 1 - reward) / (odds + 1)
+    assert truthful_chance(epsilon) == pytest.approx(float(truthful), rel=4e-16)
+    assert response_chance(reward, 1 / epsilon) == pytest.approx(float(chance), rel=1e-15, abs=2e-16)
+    assert response_chance(1.0, 1 / epsilon) == truthful_chance(1 / (1 / epsilon))
 
 
 @pytest.mark.parametrize(("mechanism", "scale"), [(LAPLACE, 2.0), (GAUSSIAN, 2.0)])
@@ -318,6 +331,13 @@ def test_recorder_writes_every_release_and_no_secret(source: Callable[[], Seeded
     assert all(set(row) <= known for row in rows)
     assert verify(noise.ledger.to_jsonl()) == noise.ledger.head
     assert 0 <= uniform(noise) < 1
+
+
+def test_recorder_passes_other_draws_on() -> None:
+    source, noise = SeededNoise(3), RecordingNoise(SeededNoise(3), Ledger())
+    passed_on = [uniform(noise), normal(noise), beta(noise, 2.0, 0.5)]
+    assert passed_on == [uniform(source), normal(source), beta(source, 2.0, 0.5)]
+    assert len(noise.ledger) == 0
 
 
 def test_recorder_writes_before_it_answers() -> None:

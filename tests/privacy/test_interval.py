@@ -10,7 +10,6 @@ from dpbandits.errors import InvalidInput
 from dpbandits.privacy import (
     Budget,
     Series,
-    calibrate,
     calibrate_interval,
     interval_epsilon,
     interval_events,
@@ -242,28 +241,6 @@ def test_many_releases_are_composed_a_few_times(monkeypatch: pytest.MonkeyPatch)
     assert interval_guarantee(epsilon, 1.1, "y", delta=1e-6, horizon=20_000, grid_bits=12).within(budget)
     more = interval_guarantee(1.0002 * epsilon, 1.1, "y", delta=1e-6, horizon=20_000, grid_bits=12)
     assert not more.within(budget)
-
-
-def test_calibrate_as_close_as_asked_for() -> None:
-    for tolerance in (0.01, 1e-4, 1e-9):
-        found = calibrate(lambda x: x**0.7, 0.3, start=0.01, tolerance=tolerance)
-        assert 1 - 2 * tolerance < found / 0.3 ** (1 / 0.7) <= 1
-
-
-def test_calibrate_ends_on_the_safe_side_of_a_jump() -> None:
-    found = calibrate(lambda x: 1.0 if x <= 0.3 else 5.0, 2.0, start=0.01)
-    assert 0.3 * (1 - 1e-4) <= found <= 0.3
-    found = calibrate(lambda x: math.inf if x > 0.3 else x, 2.0, start=0.9)
-    assert 0.3 * (1 - 1e-4) <= found <= 0.3
-    found = calibrate(lambda x: 0.0 if x <= 0.3 else 5.0, 2.0, start=0.01)
-    assert 0.3 * (1 - 1e-4) <= found <= 0.3
-    with pytest.raises(InvalidInput, match=r"Expected target=1\.0 to be met"):
-        calibrate(lambda x: 2.0, 1.0, start=0.1)
-    for start in (0.0, -1.0, math.nan):
-        with pytest.raises(InvalidInput, match="Expected start="):
-            calibrate(lambda x: x, 1.0, start=start)
-    with pytest.raises(InvalidInput, match="Expected cost=-1"):
-        calibrate(lambda x: -1.0, 1.0, start=0.5)
 
 
 @pytest.mark.parametrize("v", [1.0, 1.6, 0, math.nan, "1.1"])

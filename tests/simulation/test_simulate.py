@@ -15,8 +15,8 @@ from dpbandits.environments import Replay, Uniform
 from dpbandits.mechanisms import public
 from dpbandits.policies import Setup, select
 from dpbandits.simulation.job import Job
-from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.names import unique_names
+from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import log_spaced
 from explore_then_commit import ExploreThenCommit
 

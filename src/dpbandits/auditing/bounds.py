@@ -1,4 +1,4 @@
-"""How large epsilon must be, from counts: exact confidence bounds of Clopper & Pearson."""
+"""How large epsilon must be, from counts of an event."""
 
 import math
 from typing import Any
@@ -6,19 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
-def binomial_low(found: int, trials: int, alpha: float) -> float:
-    """Return what the probability is below with a chance of at most alpha."""
-    from scipy.special import betaincinv
-
-    return 0.0 if found == 0 else float(betaincinv(found, trials - found + 1, alpha))
-
-
-def binomial_high(found: int, trials: int, alpha: float) -> float:
-    """Return what the probability is above with a chance of at most alpha."""
-    from scipy.special import betainccinv
-
-    return 1.0 if found == trials else float(betainccinv(found + 1, trials - found, alpha))
+from dpbandits._statistics import binomial_high, binomial_low
 
 
 def epsilon_bound(found: int, other: int, trials: int, delta: float, alpha: float) -> float:

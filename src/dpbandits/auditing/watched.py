@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta, normal, uniform
+from dpbandits.mechanisms.forwarding import forward_draws
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
+from dpbandits.mechanisms.response import response_chance
 
 # What is counted, by its place in `seen`.
 RELEASES = 0
@@ -47,6 +49,7 @@ _PATIENCE = 8
 _SAME = 1e-11
 
 
+@forward_draws
 class WatchedNoise(NamedTuple):
     """Another source, whose releases are written down."""
 
@@ -85,32 +88,13 @@ def _reserve(noise: WatchedNoise, scale: float, mechanism: int = LAPLACE, arm: i
     return reserve(noise.source, scale, mechanism, arm)
 
 
-@uniform.register(WatchedNoise)
-@kernel
-def _uniform(noise: WatchedNoise) -> float:
-    return uniform(noise.source)
-
-
-@normal.register(WatchedNoise)
-@kernel
-def _normal(noise: WatchedNoise) -> float:
-    return normal(noise.source)
-
-
-@beta.register(WatchedNoise)
-@kernel
-def _beta(noise: WatchedNoise, a: float, b: float) -> float:
-    return beta(noise.source, a, b)
-
-
 @kernel
 def log_density(value: float, secret: float, scale: float, mechanism: int) -> float:
     """Return the log density of a release, up to a constant of the mechanism; NaN if the scale is none."""
     if not 0.0 < scale < math.inf:
         return math.nan
     if mechanism == RESPONSE:
-        keep = 1.0 / (1.0 + math.exp(-1.0 / scale))
-        chance = secret * keep + (1.0 - secret) * (1.0 - keep)
+        chance = response_chance(secret, scale)
         return math.log(chance if value > 0.5 else 1.0 - chance)
     shift = abs(value - secret) / scale
     return (-0.5 * shift * shift if mechanism == GAUSSIAN else -shift) - math.log(scale)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits.comparison.welch import margin
+from dpbandits._statistics import mean_margin
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 
@@ -41,7 +41,7 @@ class Shares(NamedTuple):
     @property
     def margin(self) -> float:
         """How far the interval of 95% around the mean reaches."""
-        return margin([self.error], [self.runs], _LEVEL)
+        return mean_margin([self.error], [self.runs], _LEVEL)
 
 
 class Answer(NamedTuple):
@@ -64,7 +64,7 @@ class Answer(NamedTuple):
     @property
     def regret_margin(self) -> float:
         """How far the interval of 95% around the regret reaches."""
-        return margin([self.regret_error], [self.worse.runs], _LEVEL)
+        return mean_margin([self.regret_error], [self.worse.runs], _LEVEL)
 
 
 class Cost(NamedTuple):
@@ -127,7 +127,7 @@ class Plan:
     def cost(self, answer: Answer) -> Cost:
         """Return what privacy costs; below zero where the policy is ahead of the yardstick, IMED."""
         ours, usual = answer.worse, self.without.worse
-        return Cost(ours.mean - usual.mean, margin([ours.error, usual.error], [ours.runs, usual.runs], _LEVEL))
+        return Cost(ours.mean - usual.mean, mean_margin([ours.error, usual.error], [ours.runs, usual.runs], _LEVEL))
 
     @property
     def recommendation(self) -> Answer | None:
@@ -244,7 +244,7 @@ class Plan:
 
 def _is_above(one: Shares, other: Shares) -> bool:
     """Tell whether one share is clearly larger than another."""
-    return one.mean - other.mean > margin([one.error, other.error], [one.runs, other.runs], _LEVEL)
+    return one.mean - other.mean > mean_margin([one.error, other.error], [one.runs, other.runs], _LEVEL)
 
 
 def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:

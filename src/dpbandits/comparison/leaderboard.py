@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
+from dpbandits._statistics import mean_margin
 from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
 from dpbandits.comparison.instances import Case, played_cases
-from dpbandits.comparison.welch import margin
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy, is_ours
@@ -139,7 +139,7 @@ def is_worse(score: Score, rival: Score, rivals: int = 1) -> bool:
     if any(each.standard_error == 0 and each.runs < _FEWEST_ALIKE for each in (score, rival)):
         return False
     errors, runs = (score.standard_error, rival.standard_error), (score.runs, rival.runs)
-    return score.mean - rival.mean > margin(errors, runs, 1 - (1 - _CONFIDENCE) / rivals)
+    return score.mean - rival.mean > mean_margin(errors, runs, 1 - (1 - _CONFIDENCE) / rivals)
 
 
 def compare(

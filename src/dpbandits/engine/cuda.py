@@ -21,6 +21,7 @@ from dpbandits.engine.kernels import register_kernels
 from dpbandits.engine.loop import clear, play_run
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
+from dpbandits.mechanisms.response import response_chance
 
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two runs of a launch have one seed
 
@@ -47,8 +48,7 @@ def _reserve(noise: CudaNoise, scale: float, mechanism: int = LAPLACE, arm: int 
 @kernel
 def _release(noise: CudaNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if mechanism == RESPONSE:
-        keep = 1.0 / (1.0 + math.exp(-1.0 / scale))
-        chance = secret * keep + (1.0 - secret) * (1.0 - keep)
+        chance = response_chance(secret, scale)
         return 1.0 if xoroshiro128p_uniform_float64(noise.generators, noise.thread) < chance else 0.0
     if scale == CARRIED:
         return secret

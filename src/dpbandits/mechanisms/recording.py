@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
-from dpbandits.mechanisms.draws import beta, normal, uniform
+from dpbandits.mechanisms.forwarding import forward_draws
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, NoiseSource, release, reserve
 from dpbandits.privacy import (
     DiscreteGaussianEvent,
@@ -31,6 +31,7 @@ MECHANISM_NAMES: dict[type[Any], str] = {
 }
 
 
+@forward_draws
 class RecordingNoise:
     """A noise source that passes everything on to `source` and writes it into `ledger`.
 
@@ -122,18 +123,3 @@ def _reserve(noise: RecordingNoise, scale: float, mechanism: int = LAPLACE, arm:
     secret_noise = reserve(noise.source, scale, mechanism, arm)
     noise.ledger.append({**row, "reserved": True})
     return secret_noise
-
-
-@uniform.register(RecordingNoise)
-def _uniform(noise: RecordingNoise) -> float:
-    return uniform(noise.source)
-
-
-@normal.register(RecordingNoise)
-def _normal(noise: RecordingNoise) -> float:
-    return normal(noise.source)
-
-
-@beta.register(RecordingNoise)
-def _beta(noise: RecordingNoise, a: float, b: float) -> float:
-    return beta(noise.source, a, b)

@@ -19,6 +19,7 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve, validated_mechanism
+from dpbandits.mechanisms.response import truthful_chance
 from dpbandits.privacy import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, RandomizedResponseEvent, rho_of
 from dpbandits.privacy.rounding import ratio_up
 
@@ -134,7 +135,7 @@ class SecureNoise:
 
     def _response(self, scale: float) -> tuple[Any, Event]:
         allowed = ratio_up(1, scale)
-        keep = 1 / (1 + math.exp(-allowed))
+        keep = truthful_chance(allowed)
         while True:
             measurement = _opendp().m.make_randomized_response_bool(prob=keep)
             if measurement.map(1) <= allowed:

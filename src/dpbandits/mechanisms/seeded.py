@@ -4,7 +4,6 @@ Continuous noise in float64, drawn from a NumPy generator. The same seed gives t
 both worlds. Its kernels trust their scales, as compiled code must.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve, validated_mechanism
+from dpbandits.mechanisms.response import response_chance
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 from dpbandits.privacy.rounding import ratio_up
 
@@ -92,9 +92,7 @@ def _reserve(noise: SeededNoise, scale: float, mechanism: int = LAPLACE, arm: in
 @kernel
 def _release(noise: SeededNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if mechanism == RESPONSE:
-        # P(1) = (r e^ε + 1 - r) / (e^ε + 1), ε = 1/scale.
-        keep = 1.0 / (1.0 + math.exp(-1.0 / scale))
-        return 1.0 if noise.generator.random() < secret * keep + (1.0 - secret) * (1.0 - keep) else 0.0
+        return 1.0 if noise.generator.random() < response_chance(secret, scale) else 0.0
     if scale == CARRIED:
         return secret
     return secret + _reserve(noise, scale, mechanism)

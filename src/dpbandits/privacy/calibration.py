@@ -24,13 +24,17 @@ from dpbandits.privacy.renyi import zcdp_epsilon
 from dpbandits.privacy.rounding import below
 
 # Relative width of the last bracket.
-TOLERANCE = 1e-4
+TOLERANCE = 2e-5
 SMALLEST = 1e-15
 # With more releases than this, privacy loss distributions give the smallest bound.
 _MANY = 1000
 _USUAL_TRIES = 8
 # Up to here releases are counted one by one to find where to begin.
 _NEAR = 1_000_000
+# Costs further from the target than this factor, also 0 and infinity, count as just so far: a cost that jumps there is
+# then halved towards, not crept up to.
+_FAR = 20.0
+_MOST_TRIES = 1000
 
 
 class Point(NamedTuple):
@@ -43,7 +47,7 @@ class Point(NamedTuple):
 def calibrate(
     cost: Callable[[float], float], target: float, *, start: float, upper: float = 1.0, tolerance: float = TOLERANCE
 ) -> float:
-    """Return the largest parameter in (0, upper], within 0.01% or the given tolerance, whose cost is at most `target`.
+    """Return the largest parameter in (0, upper], within 0.002% or the given tolerance, whose cost is at most `target`.
 
     Args:
         cost: a non-decreasing function of the parameter, from 0 to infinity (where nothing can be said).
@@ -58,26 +62,31 @@ def calibrate(
     target = _validate.real("(0, inf)", target=target)
     upper = _validate.real("(0, inf)", upper=upper)
     start = min(_validate.real("(0, inf)", start=start), upper)
+    tolerance = _validate.real("[1e-12, 1)", tolerance=tolerance)
 
     def tried(x: float) -> Point:
         return Point(x, _validate.real("[0, inf]", cost=cost(x)))
 
     safe, unsafe = _bracket(tried, target, start, upper)
-    halved = True
-    while unsafe is not None and unsafe.x > safe.x * (1 + tolerance):
-        width = math.log(unsafe.x / safe.x)
-        step = width / 2
-        if halved and safe.cost > 0 and math.isfinite(unsafe.cost):
-            # Costs are nearly straight lines in log-log coordinates, so the chord almost hits the target. Aiming
-            # slightly past it, away from the nearer end, closes the bracket from both sides. Where costs jump
-            # instead, the bracket does not shrink and the next step halves it.
-            chord = width * math.log(target / safe.cost) / math.log(unsafe.cost / safe.cost)
-            past = tolerance / 3 if chord < step else -tolerance / 3
-            step = min(max(chord + past, tolerance / 3), width - tolerance / 3)
-        found = tried(safe.x * math.exp(step))
-        safe, unsafe = (found, unsafe) if found.cost <= target else (safe, found)
-        halved = math.log(unsafe.x / safe.x) <= width / 2
-    return safe.x
+    return safe.x if unsafe is None else _closed(tried, target, safe, unsafe, tolerance).x
+
+
+def _closed(tried: Callable[[float], Point], target: float, safe: Point, unsafe: Point, tolerance: float) -> Point:
+    """Return the largest point within the target that Brent's method tried between these two."""
+    from scipy.optimize import brentq
+
+    known = {math.log(point.x): point for point in (safe, unsafe)}  # the method asks for its ends again
+
+    def excess(log_x: float) -> float:
+        """Return how far the cost is from the target. In log-log coordinates costs are nearly straight lines."""
+        point = known.get(log_x) or known.setdefault(log_x, tried(math.exp(log_x)))
+        log_ratio = math.log(min(max(point.cost / target, 1 / _FAR), _FAR))
+        return log_ratio or -1e-300  # where it is 0 the method would end, but the same cost may reach further
+
+    # It ends with two points that it tried, on either side of the target and no further apart than this. The one
+    # within is the answer, not the root, which is a guess in between.
+    brentq(excess, math.log(safe.x), math.log(unsafe.x), xtol=tolerance, maxiter=_MOST_TRIES)
+    return max(point for point in known.values() if point.cost <= target)
 
 
 def _bracket(tried: Callable[[float], Point], target: float, start: float, upper: float) -> tuple[Point, Point | None]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpbandits._statistics import binomial_high, binomial_low, mean_margin
 from dpbandits.simulation import RegretSummary
 
 CONFIDENCE = 0.99
@@ -49,11 +50,9 @@ def number(value: float) -> str:
 
 def mean_at(summary: RegretSummary, t: int | None = None) -> Interval:
     """Return the mean regret at t, or at the horizon, with Student's interval."""
-    from scipy.stats import t as student
-
     place = -1 if t is None else summary.at(t)
     mean, error = float(summary.mean[place]), float(summary.standard_error[place])
-    half = float(student.ppf((1 + CONFIDENCE) / 2, summary.runs - 1)) * error
+    half = mean_margin([error], [summary.runs], (1 + CONFIDENCE) / 2)
     return Interval(mean, mean - half, mean + half)
 
 
@@ -66,12 +65,8 @@ def difference(one: Interval, other: Interval) -> Interval:
 
 def share(found: int, among: int) -> Interval:
     """Return a probability by Clopper & Pearson."""
-    from scipy.stats import beta
-
     tail = (1 - CONFIDENCE) / 2
-    low = 0.0 if found == 0 else float(beta.ppf(tail, found, among - found + 1))
-    high = 1.0 if found == among else float(beta.ppf(1 - tail, found + 1, among - found))
-    return Interval(found / among, low, high)
+    return Interval(found / among, binomial_low(found, among, tail), binomial_high(found, among, tail))
 
 
 def range_within(summary: RegretSummary, width: float, runs: int) -> float:
@@ -87,15 +82,9 @@ def range_within(summary: RegretSummary, width: float, runs: int) -> float:
 
 def log_ratio(found: int, other: int, among: int) -> Interval:
     """Return the logarithm of a ratio of two probabilities, each from as many trials; both intervals must hold."""
-    from scipy.stats import beta
-
-    tail = (1 - CONFIDENCE) / 4
-
-    def bounds(count: int) -> tuple[float, float]:
-        low = float(beta.ppf(tail, count, among - count + 1)) if count else 0.0
-        return low, float(beta.ppf(1 - tail, count + 1, among - count)) if count < among else 1.0
-
     if not found or not other:
         return Interval(math.nan, -math.inf, math.inf)
-    (low, high), (other_low, other_high) = bounds(found), bounds(other)
-    return Interval(math.log(found / other), math.log(low / other_high), math.log(high / other_low))
+    tail = (1 - CONFIDENCE) / 4
+    low = binomial_low(found, among, tail) / binomial_high(other, among, tail)
+    high = binomial_high(found, among, tail) / binomial_low(other, among, tail)
+    return Interval(math.log(found / other), math.log(low), math.log(high))

@@ -3,6 +3,7 @@
 import math
 
 from dpbandits.mechanisms import Hybrid
+from dpbandits.mechanisms.response import truthful_chance
 from dpbandits.policies import Variant
 from dpbandits.privacy import Budget, group_guarantee, per_reward_budget
 from dpbandits.privacy import Guarantee as Proved
@@ -15,8 +16,8 @@ from dpbandits.reproduce.study import Study
 
 def odds_after(steps: int, epsilon: float) -> float:
     """Return ln of the ratio between the likelihoods of as many randomised responses to one reward."""
-    keep = 1 / (1 + math.exp(-epsilon))
-    return steps * math.log(keep / (1 - keep))
+    truthful = truthful_chance(epsilon)
+    return steps * math.log(truthful / (1 - truthful))
 
 
 @claim(
