@@ -52,7 +52,7 @@ def test_numbers_are_those_of_the_same_runs() -> None:
         kinds = np.arange(3)
         runs = list(played_chunks(policy, dpb.Bernoulli(means), times, runs=61, seed=2, kinds=kinds, shuffled=True))
         regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
-        misses = 1 - np.concatenate([chunk.plays[:, -1, 0] for chunk in runs]) / 3000
+        misses = (3000 - np.concatenate([chunk.plays[:, -1, 0] for chunk in runs])) / 3000
         for half, share in ((misses[0::2], found.tried), (misses[1::2], found.worse)):
             assert share.runs == len(half)
             assert share.mean == pytest.approx(half.mean())
@@ -78,7 +78,7 @@ def test_any_environment() -> None:
     for found in asked.answers:
         policy = CONTENDERS[found.policy](1.0)
         runs = list(played_chunks(policy, table, np.array([300]), runs=20, seed=3, kinds=np.arange(3), shuffled=True))
-        misses = 1 - np.concatenate([chunk.plays[:, -1, 1] for chunk in runs]) / 300
+        misses = (300 - np.concatenate([chunk.plays[:, -1, 1] for chunk in runs])) / 300
         assert found.worse.mean == pytest.approx(misses[1::2].mean())
 
 
