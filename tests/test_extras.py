@@ -26,8 +26,7 @@ from dpbandits.simulation import summarise
 TWO = dpb.Bernoulli([0.9, 0.6])
 UCB = {"ucb": lambda epsilon: dpb.UCB()}
 RESULT = dpb.SimulationResult(
-    {"ucb": np.zeros((2, 1))},
-    {"ucb": np.zeros(2, dtype=np.int64)},
+    {"ucb": {"regrets": np.zeros((2, 1)), "switches": np.zeros(2, dtype=np.int64)}},
     np.ones(1, dtype=np.int64),
     policies={"ucb": dpb.UCB()},
     environment="two arms",

@@ -2,10 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 _UNFINISHED = ".unfinished-"
 
@@ -16,11 +18,28 @@ def write_file(path: Path, content: bytes) -> Path:
     return path
 
 
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write arrays, likewise, as a compressed NumPy archive without pickles."""
+
+    def write(part: Path) -> None:
+        with open(part, "wb") as file:  # to a path NumPy would add an ending
+            np.savez_compressed(file, **arrays)
+
+    replace_file(Path(path), write)
+
+
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` write a file beside the path, which then takes its place."""
+    """Let `write` write a file beside the path, which then takes its place; a pipe or a device is written to."""
+    path = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
+    if path.exists() and not path.is_file():
+        write(path)
+        return
     part = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
-    write(part)
-    part.replace(path)
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -3,12 +3,14 @@
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._extras import require_extras
+from dpbandits._writing import write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,11 +58,16 @@ def plot_regret(
     return axes
 
 
-def drawn(figure: "Figure", ending: str) -> bytes:
+def drawn(figure: "Figure", ending: str, dpi: int = 130) -> bytes:
     """Return a figure as a .png, .svg or .pdf file."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=ending[1:], dpi=130, metadata=_metadata(ending))
+    figure.savefig(buffer, format=ending[1:], dpi=dpi, metadata=_metadata(ending))
     return buffer.getvalue()
+
+
+def write_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure to a .png, .svg or .pdf file, which is there as a whole or not at all."""
+    write_file(path, drawn(figure, path.suffix.lower(), dpi=150))
 
 
 def _metadata(ending: str) -> dict[str, Any]:

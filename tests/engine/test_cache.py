@@ -1,16 +1,130 @@
-"""Compiled code on disk: found again by the next process, never after an edit, and never in the way of others."""
+"""Compiled code on disk: found again by the next process, never after an edit, and never in the way of others.
+
+What an edit is, tests of stamps say (test_stamp.py). Most of this is tried with a function that compiles at once, and a
+new dispatcher in the place of a new process; what only processes can show, with as few of them as will do.
+"""
 
 import os
-import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from numba import njit
+from numba.core import event
 
-import dpbandits
+import dpbandits as dpb
+from dpbandits.engine import cache
+from dpbandits.engine.cache import UniqueNames, use_cache
+from dpbandits.policies import ucb
 
-PACKAGE = Path(dpbandits.__file__).parent
+SUM = 12
+
+
+def compiled_sum(x: int) -> int:
+    """A loop in miniature."""
+    return x + SUM
+
+
+class Compilations(event.Listener):  # type: ignore[misc]
+    """Counts them."""
+
+    found = 0
+
+    def on_start(self, event: Any) -> None:
+        self.found += 1
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def compilations() -> Iterator[Compilations]:
+    listener = Compilations()
+    with event.install_listener("numba:compile", listener):
+        yield listener
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where compiled code is kept."""
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def in_another_process(stamped: str, classes: tuple[type, ...] = (ucb.Params,)) -> int:
+    """Load or compile as a new process would, and return what comes out."""
+    dispatcher = njit(pipeline_class=UniqueNames)(compiled_sum)
+    use_cache(dispatcher, classes, stamped)
+    return int(dispatcher(30))
+
+
+def test_another_stamp_or_class_is_other_code(files: Path, compilations: Compilations) -> None:
+    for stamped, classes, compiled in (
+        ("a", (ucb.Params,), 1),
+        ("a", (ucb.Params,), 0),
+        ("b", (ucb.Params,), 1),
+        ("a", (ucb.Params, ucb.State), 1),
+        ("a", (ucb.Params,), 0),
+        ("a", (ucb.Params, ucb.State), 0),
+    ):
+        compilations.found = 0
+        assert in_another_process(stamped, classes) == 42
+        assert compilations.found == compiled
+    assert len(list(files.rglob("*.nbi"))) == 3
+
+
+def test_damaged_files_cost_a_compilation(files: Path, compilations: Compilations) -> None:
+    """Empty, nonsense, truncated: each is compiled anew, once, and what is written then is whole."""
+    in_another_process("a")
+    for ending in ("nbi", "nbc"):
+        for content in (b"", b"nonsense", None):
+            (damaged,) = files.rglob(f"*.{ending}")
+            damaged.write_bytes(damaged.read_bytes()[:-20] if content is None else content)
+            for expected in (1, 0):
+                compilations.found = 0
+                assert in_another_process("a") == 42
+                assert compilations.found == expected, (ending, content)
+
+
+def test_a_folder_that_cannot_be_written_costs_compilations(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    assert in_another_process("a") == in_another_process("a") == 42
+    assert not list(files.rglob("*.nbi"))
+
+
+def test_what_others_cannot_import_is_not_kept(files: Path) -> None:
+    class Local(tuple):  # type: ignore[type-arg]
+        __slots__ = ()
+
+    main = type("Main", (tuple,), {"__module__": "__main__"})
+    for kind in (Local, main):
+        assert in_another_process("a", (kind,)) == 42
+    assert not list(files.rglob("*.nb*"))
+
+
+def test_functions_get_names_that_no_other_process_gives(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba counts from 1 in every process; here the numbers are drawn, and others count on as if nothing had been."""
+    from numba.core.bytecode import FunctionIdentity
+
+    given = iter([2**63, 2**63 + 5])
+    monkeypatch.setattr(cache, "symbol_number", lambda: next(given))
+    counter = FunctionIdentity._unique_ids
+    dispatcher = njit(pipeline_class=UniqueNames)(lambda x: x + 1)
+    dispatcher(1)
+    assert FunctionIdentity._unique_ids is counter
+    (name,) = (found.fndesc.mangled_name for found in dispatcher.overloads.values())
+    assert str(2**63) in name
+    assert cache.symbol_number() == 2**63 + 5  # one name each
+
+
+# ---- processes
+
 MINE = """
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -18,7 +132,7 @@ import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits.mechanisms import public
 from dpbandits.policies import FOREVER, Policy, Setup, hold, select, update
-from helpers import FAVOURITE, chosen
+from {module} import chosen
 
 class Params(NamedTuple):
     unused: int
@@ -29,7 +143,7 @@ class State(NamedTuple):
 @select.register(Params)
 @kernel
 def _select(params, state, t):
-    return chosen(FAVOURITE)
+    return chosen(t)
 
 @hold.register(Params)
 @kernel
@@ -46,148 +160,14 @@ class Mine(Policy):
     name = "mine"
     source = "a test"
     def configure(self, arms, horizon):
-        return Setup(Params(0), State, {"arms": arms})
+        return Setup(Params(0), State, {{"arms": arms}})
     def guarantee(self, horizon=float("inf")):
         return None
 
 def regret():
     return dpb.simulate(Mine(), dpb.Bernoulli([0.9, 0.6]), horizon=10, runs=1, seed=1).final_regret("mine")[0]
 """
-HELPERS = """
-from dpbandits import kernel
-FAVOURITE = {favourite}
-
-@kernel
-def chosen(arm):
-    return {expression}
-"""
-ASK = """
-import sys
-from numba.core import event
-compiled = []
-class Listener(event.Listener):
-    def on_start(self, event): compiled.append(event)
-    def on_end(self, event): pass
-event.register("numba:compile", Listener())
-import mine
-print(round(float(mine.regret()), 6), "compiled" if compiled else "loaded")
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "mine.py").write_text(MINE)
-    write_helpers(tmp_path)
-    return tmp_path
-
-
-DEEPER = {
-    "an attribute of a module": "import deeper\n@kernel\ndef chosen(arm):\n    return deeper.ARM",
-    "a function of a module": "import deeper\n@kernel\ndef chosen(arm):\n    return deeper.arm()",
-    "a constant from another file": "from deeper import ARM\n@kernel\ndef chosen(arm):\n    return ARM",
-    "a default": "from deeper import ARM\n@kernel\ndef chosen(arm, c=ARM):\n    return c",
-    "a closure": "from deeper import made\nchosen = made()",
-    "a choice": "from deeper import ARM\nif ARM:\n    @kernel\n    def chosen(arm):\n        return 1\n"
-    "else:\n    @kernel\n    def chosen(arm):\n        return 0",
-}
-
-
-@pytest.mark.parametrize("helper", DEEPER.values(), ids=list(DEEPER))
-def test_an_edit_further_away_is_seen(folder: Path, helper: str) -> None:
-    (folder / "helpers.py").write_text("from dpbandits import kernel\nFAVOURITE = 0\n" + helper)
-    for arm, regret in ((0, "0.0"), (1, "3.0")):
-        (folder / "deeper.py").write_text(
-            f"from dpbandits import kernel\nARM = {arm}\n@kernel\ndef arm():\n    return ARM\n"
-            "def made(c=ARM):\n    @kernel\n    def chosen(arm):\n        return c\n    return chosen\n"
-        )
-        assert run(ASK, folder) == f"{regret} compiled"
-    assert run(ASK, folder) == "3.0 loaded"
-
-
-def test_damaged_files_cost_a_compilation(folder: Path) -> None:
-    """Empty, nonsense, truncated: each is compiled anew, once, and what is written then is whole."""
-    assert run(ASK, folder) == "3.0 compiled"
-    for ending in ("nbi", "nbc"):
-        for content in (b"", b"nonsense", None):
-            damaged = list((folder / "cache").rglob(f"*.{ending}"))
-            assert damaged
-            for path in damaged:
-                path.write_bytes(path.read_bytes()[:-20] if content is None else content)
-            assert run(ASK, folder) == "3.0 compiled", (ending, content)
-            assert run(ASK, folder) == "3.0 loaded", (ending, content)
-
-
-def write_helpers(folder: Path, favourite: int = 1, expression: str = "arm") -> None:
-    (folder / "helpers.py").write_text(HELPERS.format(favourite=favourite, expression=expression))
-
-
-def run(code: str, folder: Path, path: str = "") -> str:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    if path:
-        environment["PYTHONPATH"] = path
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_a_users_policy_is_compiled_once_and_again_after_every_edit(folder: Path) -> None:
-    """An edit of the policy itself, of a function that it calls, of a constant in another file."""
-    assert run(ASK, folder) == "3.0 compiled"
-    assert run(ASK, folder) == "3.0 loaded"
-    write_helpers(folder, favourite=0)
-    assert run(ASK, folder) == "0.0 compiled"
-    write_helpers(folder, favourite=0, expression="1 - arm")
-    assert run(ASK, folder) == "3.0 compiled"
-    (folder / "mine.py").write_text(MINE.replace("return chosen(FAVOURITE)", "return 1 - chosen(FAVOURITE)"))
-    assert run(ASK, folder) == "0.0 compiled"
-    assert run(ASK, folder) == "0.0 loaded"
-
-
-def test_a_users_policy_is_in_nobodys_way(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Another process, which cannot import it, uses the same cache; so does a script that defines it in __main__."""
-    run(ASK, folder)
-    code = (
-        "import dpbandits as dpb; r = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=10, runs=1, seed=1);"
-        "print(len(r.names))"
-    )
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    shutil.copytree(folder / "cache", elsewhere / "cache")
-    assert run(code, elsewhere) == "1"
-    before = sorted((elsewhere / "cache").rglob("*.nbi"))
-    (elsewhere / "helpers.py").write_text((folder / "helpers.py").read_text())
-    assert run(MINE + "print(round(float(regret()), 6))", elsewhere) == "3.0"
-    assert sorted((elsewhere / "cache").rglob("*.nbi")) == before
-
-
-ALIKE = """
-import os
-import sys
-import dpbandits as dpb
-from dpbandits.engine import loop
-for kind in {kinds}:
-    if {forks}:
-        child = os.fork()
-        if child:
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-            continue
-    policy = getattr(dpb, kind)(epsilon=1.0)
-    result = dpb.simulate(policy, dpb.Bernoulli([0.9, 0.6, 0.5]), horizon=3000, runs=10, seed=1)
-    print(kind, result.final_regret(policy.name).sum(), flush=True)
-    if {forks}:
-        os._exit(0)
-"""
-
-
-def test_policies_that_look_alike_are_not_mixed_up(tmp_path: Path) -> None:
-    """Constants and states have the same names and types. Two forks compile one policy each, a process loads both."""
-    kinds = ["AdaPUCB", "AdaPKLUCB"]
-    alone = run(ALIKE.format(kinds=kinds, forks=True), tmp_path).splitlines()
-    assert alone[0].split()[1] != alone[1].split()[1]
-    assert run(ALIKE.format(kinds=kinds, forks=False), tmp_path).splitlines() == alone
-    assert run(ALIKE.format(kinds=kinds[::-1], forks=False), tmp_path).splitlines() == alone[::-1]
-
-
-FACTORY = """
+HELPER = """
 import math
 from dpbandits import kernel
 
@@ -195,30 +175,58 @@ def favourite(arm):
     @kernel
     def chosen(t):
         x = float(t)
-        x = math.sin(x) + math.cos(x)
+{long}
         return arm if x < 2.0 else 2
     return chosen
+
+chosen = favourite({arm})
 """
-REGRETS = """
+ASK = """
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
 for name in {names}:
-    print(name, round(float(__import__(name).regret()), 6))
+    compiled.clear()
+    regret = __import__(name).regret()
+    print(name, round(float(regret), 6), "compiled" if compiled else "loaded")
 """
 
 
-def test_policies_of_users_that_look_alike_are_not_mixed_up(tmp_path: Path) -> None:
-    """Both say `Params` and `State`, in two modules, and each plays the arm of a kernel that one factory made.
+def write_policy(folder: Path, name: str, arm: int) -> None:
+    """A policy in a module, with a kernel that a factory made; too long to become a part of its caller, where it would
+    have no name that could be mistaken."""
+    long = "\n".join(100 * ["        x = math.sin(x) + math.cos(x)"])
+    (folder / f"{name}_helper.py").write_text(HELPER.format(long=long, arm=arm))
+    (folder / f"{name}.py").write_text(MINE.format(module=f"{name}_helper"))
 
-    The kernel is too long to become a part of its caller: code inside other code has no name that could be mistaken.
+
+def run(code: str, folder: Path, **more: str) -> list[str]:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1", **more}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_processes_share_what_is_the_same_program_and_nothing_else(tmp_path: Path) -> None:
+    """Both policies say `Params` and `State`, and each plays the arm of a kernel that one factory made.
+
+    One process compiles the first, another the second, after which both are loaded together; an edit of a helper in
+    another file compiles one of them anew. A process that cannot import them uses the same files.
     """
-    line = "        x = math.sin(x) + math.cos(x)\n"
-    (tmp_path / "factory.py").write_text(FACTORY.replace(line, 100 * line))
-    for arm, name in enumerate(("first", "second")):
-        start = f"from factory import favourite\nchosen = favourite({arm})"
-        text = MINE.replace("from helpers import FAVOURITE, chosen", start).replace("chosen(FAVOURITE)", "chosen(t)")
-        (tmp_path / f"{name}.py").write_text(text)
-    assert run(REGRETS.format(names=["first"]), tmp_path) == "first 0.0"
-    assert run(REGRETS.format(names=["second"]), tmp_path) == "second 3.0"
-    assert run(REGRETS.format(names=["second", "first"]), tmp_path) == "second 3.0\nfirst 0.0"
+    write_policy(tmp_path, "first", 0)
+    write_policy(tmp_path, "second", 1)
+    assert run(ASK.format(names=["first"]), tmp_path) == ["first 0.0 compiled"]
+    assert run(ASK.format(names=["second"]), tmp_path) == ["second 3.0 compiled"]
+    assert run(ASK.format(names=["second", "first"]), tmp_path) == ["second 3.0 loaded", "first 0.0 loaded"]
+    write_policy(tmp_path, "first", 1)
+    assert run(ASK.format(names=["first", "second"]), tmp_path) == ["first 3.0 compiled", "second 3.0 loaded"]
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.py").unlink()
+    # Other users of numba in the process find every attribute of its modules and classes as it was.
+    assert run(UNTOUCHED, tmp_path) == ["[]"]
 
 
 UNTOUCHED = """
@@ -243,33 +251,11 @@ print([key for key, value in before.items() if after[key] is not value])
 """
 
 
-def test_numba_is_left_as_it_was(tmp_path: Path) -> None:
-    """Other users of numba in the process find every attribute of its modules and classes as it was."""
-    assert run(UNTOUCHED, tmp_path) == "[]"
-
-
-def test_an_edit_of_a_policy_of_ours_is_seen(tmp_path: Path) -> None:
-    shutil.copytree(PACKAGE, tmp_path / "dpbandits", ignore=shutil.ignore_patterns("__pycache__"))
-    code = (
-        f"import dpbandits as dpb; assert dpb.__file__.startswith({str(tmp_path)!r});"
-        "result = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=5, seed=1);"
-        "print(result.final_regret('ucb').sum())"
-    )
-    first = run(code, tmp_path, path=str(tmp_path))
-    edited = tmp_path / "dpbandits" / "policies" / "ucb.py"
-    original = edited.read_text()
-    edited.write_text(original.replace("if index > highest else best", "if index < highest else best"))
-    changed = run(code, tmp_path, path=str(tmp_path))
-    edited.write_text(original)
-    assert changed != first
-    assert run(code, tmp_path, path=str(tmp_path)) == first
-
-
 def test_without_numba_jit_the_same_numbers_come_out(tmp_path: Path) -> None:
     code = (
         "import dpbandits as dpb;"
-        "r = dpb.simulate(dpb.DPUCB(epsilon=1.0), dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=2, seed=1);"
-        "print(r.final_regret('dp-ucb').tolist())"
+        "r = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=2, seed=1);"
+        "print(r.final_regret('ucb').tolist())"
     )
-    compiled = run(code, tmp_path)
-    assert run("import os; os.environ['NUMBA_DISABLE_JIT'] = '1';" + code, tmp_path) == compiled
+    compiled = dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=100, runs=2, seed=1).final_regret("ucb")
+    assert run(code, tmp_path, NUMBA_DISABLE_JIT="1") == [str(compiled.tolist())]

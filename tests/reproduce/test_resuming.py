@@ -122,29 +122,8 @@ def test_other_settings_and_another_program_are_other_parts(tmp_path: Path, monk
     # Three curves of 130 runs and of their whole chunks, and one of 131. More effort changes no curve of the panels.
     assert len(list((tmp_path / "parts").glob("*.npz"))) == 7
     assert len(list((tmp_path / "parts").glob("*.json"))) == 5
-    named = parts_module._program()
-    parts_module._program.cache_clear()
-    monkeypatch.setattr(parts_module, "version", lambda name: "another")
-    assert parts_module._program() != named
-    monkeypatch.undo()
-    parts_module._program.cache_clear()
-    assert parts_module._program() == named
-    monkeypatch.setattr(parts_module, "_program", lambda: "another")
+    monkeypatch.setattr(parts_module, "program_stamp", lambda: "another")
     assert Study(SMALL, tmp_path).kept("it", lambda: "computed again") == "computed again"
-
-
-def test_the_program_is_all_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "room").mkdir()
-    first, second = tmp_path / "__init__.py", tmp_path / "room" / "module.py"
-    monkeypatch.setattr(parts_module, "_PACKAGE", tmp_path)
-    seen = set()
-    for texts in (("", ""), ("a", ""), ("", "a"), ("a", "b")):
-        for path, text in zip((first, second), texts, strict=True):
-            path.write_text(text, "utf-8")
-        parts_module._program.cache_clear()
-        seen.add(parts_module._program())
-    parts_module._program.cache_clear()
-    assert len(seen) == 4
 
 
 def test_a_result_that_was_changed_is_computed_again(tmp_path: Path) -> None:

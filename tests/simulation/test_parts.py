@@ -162,9 +162,9 @@ def test_stopped_it_goes_on_also_to_another_number_of_runs(tmp_path: Path, monke
     assert parts.pulls == 300 * (2000 - 256)
 
 
-def every_run(parts: Parts, runs: int) -> tuple[bytes, bytes]:
-    regrets, switches = parts.every_run(NOISY, TWO, horizon=300, runs=runs, seed=4)
-    return regrets.tobytes(), switches.tobytes()
+def every_run(parts: Parts, runs: int, plays: bool = False) -> dict[str, bytes]:
+    rows = parts.every_run(NOISY, TWO, horizon=300, runs=runs, seed=4, plays=plays)
+    return {name: array.tobytes() for name, array in rows.items()}
 
 
 def test_all_runs_are_kept_and_never_played_twice(tmp_path: Path) -> None:
@@ -172,6 +172,10 @@ def test_all_runs_are_kept_and_never_played_twice(tmp_path: Path) -> None:
         parts = Parts(tmp_path)
         assert every_run(parts, runs) == every_run(Parts(None), runs)
         assert parts.pulls == 300 * new
+    with_plays = every_run(parts, 1000, plays=True)  # which were not kept
+    assert parts.pulls == 300 * (66 + 1000)
+    assert with_plays == every_run(Parts(tmp_path), 1000, plays=True)
+    assert with_plays.keys() - every_run(parts, 1000).keys() == {"plays", "chosen"}
 
 
 def test_a_damaged_file_of_runs_is_played_again(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Trials: one policy, played very often in the same environment, usually on rewards that are given in advance."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +15,7 @@ from dpbandits.engine.driver import Chunk, Driver, chunks_of
 from dpbandits.engine.gpu import GPUPlayer, has_gpu
 from dpbandits.engine.loop import Task
 from dpbandits.engine.seeds import number_of_policy
+from dpbandits.engine.stamp import stamp_of_constants
 from dpbandits.environments.base import Environment
 from dpbandits.environments.given import Given
 from dpbandits.policies.base import Policy
@@ -164,4 +164,5 @@ def _seed_key(environment: Environment) -> int:
     """Return a number that random numbers in an environment follow from."""
     if isinstance(environment, Given):
         return environment.seed_key
-    return int.from_bytes(hashlib.sha256(repr(environment).encode()).digest()[:16])
+    kind = type(environment)
+    return int(stamp_of_constants(kind.__module__, kind.__qualname__, environment.configure())[:32], 16)

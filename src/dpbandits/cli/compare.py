@@ -19,6 +19,7 @@ from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, comp
 from dpbandits.comparison.instances import at_levels
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
 from dpbandits.errors import InvalidInput
+from dpbandits.plots import write_figure
 
 _INSTANCES = "paper,five-arms"
 _EPSILON = "0.1,1"
@@ -122,9 +123,7 @@ def write_files(board: Leaderboard, out: Path) -> None:
     rows = csv.writer(ranking, lineterminator="\n")
     rows.writerows([Standing._fields, *board.standings()])
     write_file(out / "ranking.csv", ranking.getvalue().encode())
-    picture = io.BytesIO()
-    leaderboard_figure(board).savefig(picture, format="png", dpi=150)
-    write_file(out / "comparison.png", picture.getvalue())
+    write_figure(leaderboard_figure(board), out / "comparison.png")
 
 
 def _show_case(name: str, scores: list[Score]) -> None:

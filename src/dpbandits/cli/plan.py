@@ -15,6 +15,7 @@ from dpbandits.comparison import Answer, Plan, plan
 from dpbandits.comparison.advice import shown, shown_share
 from dpbandits.environments import Environment
 from dpbandits.errors import InvalidInput
+from dpbandits.plots import write_figure
 
 _ARMS, _GAP, _RATE = 3, "0.05", 0.5
 _POLICIES = "recommended,dp-imed,adap-klucb,block-ucb,ldp-ucb-bernoulli"
@@ -111,7 +112,7 @@ def plan_command(
     if plot is not None:
         from dpbandits.comparison.figures import plan_figure
 
-        plan_figure(answer).savefig(plot, dpi=150)
+        write_figure(plan_figure(answer), plot)
         if not as_json:
             print(f"Figure: {plot}")
 

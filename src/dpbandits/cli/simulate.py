@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dpbandits._words import counted, one_line
+from dpbandits._writing import replace_file
 from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, Keep, Means, OwnEnvironment, Workers
@@ -29,6 +30,7 @@ from dpbandits.cli.words import (
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
+from dpbandits.plots import write_figure
 from dpbandits.policies import POLICIES, Policy, is_ours
 from dpbandits.simulation import SimulationResult, simulate
 from dpbandits.simulation.names import unique_names
@@ -110,7 +112,7 @@ def simulate_command(
         _write(result.to_pandas(), all_runs)
         said.append(f"All runs: {all_runs}")
     if plot is not None:
-        result.plot().figure.savefig(plot, dpi=150)  # type: ignore[union-attr]
+        write_figure(result.plot().figure, plot)
         said.append(f"Figure: {plot}")
     if not as_json:
         print(*said, sep="\n", end="\n" if said else "")
@@ -228,8 +230,8 @@ def _write_summary(rows: list[dict[str, Any]], path: Path) -> None:
 def _write(frame: Any, path: Path) -> None:
     """Write a table in the format of the file's ending."""
     if path.suffix.lower() == ".parquet":
-        frame.to_parquet(path, index=False)
+        replace_file(path, lambda part: frame.to_parquet(part, index=False))
     elif path.suffix.lower() == ".csv":
-        frame.to_csv(path, index=False)
+        replace_file(path, lambda part: frame.to_csv(part, index=False))
     else:
-        frame.to_json(path, orient="records", double_precision=15)
+        replace_file(path, lambda part: frame.to_json(part, orient="records", double_precision=15))

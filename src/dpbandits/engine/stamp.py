@@ -1,9 +1,13 @@
-"""Stamps: what compiled code was made from, as one hash.
+"""Stamps: which program something was made by, as one hash, the same in every process.
 
 numba looks at the file of a compiled function alone, but ours calls policies from other files, also from a user's, with
-helpers and constants from yet others. A stamp follows every name that a function reads, as it is bound in memory: code,
+helpers and constants from yet others. `stamp` follows every name that a function reads, as it is bound in memory: code,
 closures, defaults, constants, attributes of modules, and for a class the implementations of all generics. Equal stamps
-mean the same program; they are the same in every process.
+mean the same kernels.
+
+A hash of all source files would be shorter. But an edit of one policy would compile all others anew, and a constant
+that a file takes from elsewhere, such as the environment, would be seen by nobody. Only for results, which every line
+of the package may have had a part in, `program_stamp` hashes all files of it.
 """
 
 import enum
@@ -12,6 +16,9 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from dpbandits import _kernel
@@ -19,6 +26,8 @@ from dpbandits import _kernel
 # Installed from elsewhere and not compiled into the loop from source that anyone edits: their names are enough.
 _LIBRARIES = ("llvmlite", "numba", "numpy", "scipy")
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
+_PACKAGE = Path(_kernel.__file__).parent
+_COMPUTED_WITH = ("numpy", "scipy", "numba", "dp-accounting")
 
 
 def stamp(*values: Any) -> str:
@@ -37,6 +46,30 @@ def classes_in(*values: Any) -> tuple[type, ...]:
                 yield from walk(part)
 
     return tuple(found for value in values for found in walk(value))
+
+
+def stamp_of_constants(*values: Any) -> str:
+    """Return the hash of numbers, texts and arrays, in tuples or not, whatever the classes of these are called."""
+
+    def plain(value: Any) -> Any:
+        return tuple(map(plain, value)) if isinstance(value, tuple) else value
+
+    return stamp(plain(values))
+
+
+@cache
+def program_stamp() -> str:
+    """Return the hash of this package: any edit gives another, and any other version of what it computes with."""
+    files = sorted(_PACKAGE.rglob("*.py"))
+    sources = (f"{path.relative_to(_PACKAGE)}\0{path.read_text('utf-8')}" for path in files)
+    return stamp(*sources, *(f"{name} {_version(name)}" for name in _COMPUTED_WITH))
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # not all of them are needed by everybody
+        return "absent"
 
 
 class _Stamper:

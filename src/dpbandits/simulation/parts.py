@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _writing
-from dpbandits.engine.stamp import classes_in, stamp
+from dpbandits.engine.stamp import classes_in, program_stamp, stamp, stamp_of_constants
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
@@ -32,8 +31,6 @@ from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, 
 from dpbandits.simulation.summary import RegretSummary
 
 _SECONDS_BETWEEN_SAVES = 5.0
-_LIBRARIES = ("numpy", "scipy", "numba", "dp-accounting")
-_PACKAGE = Path(__file__).parent.parent
 
 
 class Parts:
@@ -105,28 +102,32 @@ class Parts:
         runs: int,
         seed: int,
         copy: int = 0,
+        plays: bool = False,
         workers: int | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the regret of every run at log-spaced times, and how often its arm changed.
+    ) -> dict[str, NDArray[Any]]:
+        """Return `regrets` of every run at log-spaced times, and its `switches`: how often its arm changed.
 
-        `copy` tells the same policy, played twice, apart.
+        If asked for, also the `plays` of every arm, and which arm was `chosen` at these times. `copy` tells the same
+        policy, played twice, apart.
         """
         times = log_spaced(horizon)
-        regrets, switches = _room(runs, len(times))
+        kinds = np.arange(environment.arms) if plays else None
+        rows = _room(runs, len(times), environment.arms if plays else 0)
         key = ""
         if self._folder is not None:
-            key = _key(f"every run {_origin(policy, environment, horizon)} {seed} {copy}")
+            what = "every run and its plays" if plays else "every run"
+            key = _key(f"{what} {_origin(policy, environment, horizon)} {seed} {copy}")
         chunk = runs_per_chunk(horizon)
-        done = self._loaded_runs(key, regrets, switches, chunk)
+        done = self._loaded_runs(key, rows, chunk)
         if done:
             self.on_runs(done)
         if done < runs:
             playing = played_chunks(
-                policy, environment, times, runs=runs, seed=seed, workers=workers, done=done, copy=copy
+                policy, environment, times, runs=runs, seed=seed, kinds=kinds, workers=workers, done=done, copy=copy
             )
             lasting = runs // chunk * chunk, runs
-            self.pulls += horizon * self._filled(key, playing, done, regrets, switches, lasting)
-        return regrets, switches
+            self.pulls += horizon * self._filled(key, playing, done, rows, lasting)
+        return rows
 
     def kept(self, what: str, compute: Callable[[], Any]) -> Any:
         """Return a result that JSON can hold, computed now or by an earlier process that was asked the same."""
@@ -172,9 +173,9 @@ class Parts:
 
     # ---- the runs themselves
 
-    def _loaded_runs(self, key: str, regrets: NDArray[np.float64], switches: NDArray[np.int64], chunk: int) -> int:
+    def _loaded_runs(self, key: str, rows: dict[str, NDArray[Any]], chunk: int) -> int:
         """Fill in the runs that are there, and return how many of the first ones are."""
-        done, runs = 0, len(regrets)
+        done, runs = 0, len(rows["regrets"])
         known = {span for span in self._known.get(key, ()) if len(span) == 2}
         while done < runs:
             stops = [stop for first, stop in known if first == done and (stop >= runs or stop % chunk == 0)]
@@ -184,8 +185,8 @@ class Parts:
             some = slice(0, min(stop, runs) - done)
             try:
                 with open(self._path(key, (done, stop)), "rb") as file, np.load(file) as archive:
-                    regrets[done:stop] = archive["regrets"][some]
-                    switches[done:stop] = archive["switches"][some]
+                    for name, array in rows.items():
+                        array[done:stop] = archive[name][some]
             except Exception:  # noqa: BLE001  (a damaged archive can raise anything, and is computed again)
                 known.remove((done, stop))
             else:
@@ -197,8 +198,7 @@ class Parts:
         key: str,
         playing: Iterator[Regrets],
         done: int,
-        regrets: NDArray[np.float64],
-        switches: NDArray[np.int64],
+        rows: dict[str, NDArray[Any]],
         lasting: tuple[int, int],
     ) -> int:
         """Fill in the runs that are played, in files of their own, and return how many they are."""
@@ -206,13 +206,14 @@ class Parts:
         saved, started = time.monotonic(), time.process_time()
         for some in playing:
             stop = done + len(some.regrets)
-            regrets[done:stop], switches[done:stop] = some.regrets, some.switches
+            for name, array in rows.items():
+                array[done:stop] = getattr(some, name)
             self.on_runs(stop - done)
             done = stop
             if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
                 self.seconds += time.process_time() - started
-                arrays = {"regrets": regrets[first:done], "switches": switches[first:done]}
-                self._save(key, (first, done), partial(_write_arrays, arrays))
+                arrays = {name: array[first:done] for name, array in rows.items()}
+                self._save(key, (first, done), partial(_writing.write_arrays, arrays=arrays))
                 first, saved, started = done, time.monotonic(), time.process_time()
         return done - begun
 
@@ -220,7 +221,7 @@ class Parts:
 
     def _save(self, key: str, runs: tuple[int, ...], write: Callable[[Path], Any]) -> None:
         if self._folder is not None:
-            _writing.replace_file(self._path(key, runs), write)
+            write(self._path(key, runs))
             self._known.setdefault(key, set()).add(runs)
 
     def _drop(self, key: str, runs: tuple[int, ...]) -> None:
@@ -238,30 +239,26 @@ def _origin(policy: Policy, environment: Environment, horizon: int) -> str:
     setup, arms = policy.configure(environment.arms, horizon), environment.configure()
     kernels = _stamped((*classes_in(setup.params, arms), setup.state_class))
     # The text of an environment with many numbers leaves them out, and a policy may compute more than its text tells.
-    constants = stamp(_plain((setup.params, arms, environment.means)))
+    constants = stamp_of_constants(setup.params, arms, environment.means)
     return f"{policy!r} {environment!r} {kernels} {constants} {sorted(setup.sizes.items())} {horizon}"
 
 
-def _plain(value: Any) -> Any:
-    """Return constants without their classes, which are stamped once and not for every part."""
-    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
-
-
-def _room(runs: int, points: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _room(runs: int, points: int, arms: int) -> dict[str, NDArray[Any]]:
+    """Return arrays with a row for every run; of no arms, none for their plays."""
     try:
-        return np.empty((runs, points)), np.empty(runs, dtype=np.int64)
+        rows: dict[str, NDArray[Any]] = {"regrets": np.empty((runs, points))}
+        rows["switches"] = np.empty(runs, dtype=np.int64)
+        if arms:
+            rows["plays"] = np.empty((runs, points, arms), dtype=np.int64)
+            rows["chosen"] = np.empty((runs, points), dtype=np.int64)
     except MemoryError:
-        needed = runs * points * 8 / 2**30
+        needed = runs * points * (1 + arms) * 8 / 2**30
         raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
-
-
-def _write_arrays(arrays: dict[str, Any], path: Path) -> None:
-    with open(path, "wb") as file:  # NumPy would add an ending
-        np.savez_compressed(file, **arrays)
+    return rows
 
 
 def _key(made_from: str) -> str:
-    return _checksum(_program(), made_from)[:24]
+    return _checksum(program_stamp(), made_from)[:24]
 
 
 def _checksum(*texts: str) -> str:
@@ -271,17 +268,3 @@ def _checksum(*texts: str) -> str:
 @cache
 def _stamped(classes: tuple[type, ...]) -> str:
     return stamp(*classes)
-
-
-@cache
-def _program() -> str:
-    """Return what names this program: any edit, and any other version of what it computes with, begins anew."""
-    sources = (f"{path.relative_to(_PACKAGE)}\0{path.read_text('utf-8')}" for path in sorted(_PACKAGE.rglob("*.py")))
-    return _checksum(*sources, *(f"{name} {_version(name)}" for name in _LIBRARIES))
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:  # simulation alone needs no accounting library
-        return "absent"

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._extras import require_extras
 from dpbandits._words import counted
+from dpbandits._writing import write_arrays
 from dpbandits.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FORMAT = "dpbandits simulation 1"
+# What a file calls the arrays of a policy: those that are always there, and those that may have been asked for.
+_ALWAYS = {"regrets": "regret", "switches": "switches"}
+_SAVED = {**_ALWAYS, "plays": "plays", "chosen": "chosen"}
 
 
 class SimulationResult:
@@ -32,8 +36,7 @@ class SimulationResult:
 
     def __init__(
         self,
-        regrets: Mapping[str, NDArray[np.float64]],
-        switches: Mapping[str, NDArray[np.int64]],
+        rows: Mapping[str, Mapping[str, NDArray[Any]]],
         checkpoints: NDArray[np.int64],
         *,
         policies: Mapping[str, Any],
@@ -41,8 +44,7 @@ class SimulationResult:
         means: ArrayLike,
         seed: int,
     ) -> None:
-        self._regrets = dict(regrets)
-        self._switches = dict(switches)
+        self._rows = {name: dict(arrays) for name, arrays in rows.items()}
         self.checkpoints = checkpoints
         self.policies = {name: str(policy) for name, policy in policies.items()}
         self.environment = environment
@@ -52,7 +54,7 @@ class SimulationResult:
     @property
     def names(self) -> list[str]:
         """The policies' names, in order."""
-        return list(self._regrets)
+        return list(self._rows)
 
     @property
     def horizon(self) -> int:
@@ -62,11 +64,11 @@ class SimulationResult:
     @property
     def runs(self) -> int:
         """How many runs every policy has."""
-        return len(next(iter(self._regrets.values())))
+        return len(next(iter(self._rows.values()))["regrets"])
 
     def regret(self, name: str) -> NDArray[np.float64]:
         """Return the regret of one policy: a row per run, a column per checkpoint."""
-        return self._regrets[self._known(name)]
+        return self._of(name, "regrets")
 
     def final_regret(self, name: str) -> NDArray[np.float64]:
         """Return the regret of one policy at the horizon, one number per run."""
@@ -74,12 +76,33 @@ class SimulationResult:
 
     def switches(self, name: str) -> NDArray[np.int64]:
         """Return how often one policy changed its arm from one step to the next, one number per run."""
-        return self._switches[self._known(name)]
+        return self._of(name, "switches")
 
-    def _known(self, name: str) -> str:
-        if name not in self._regrets:
+    def plays(self, name: str) -> NDArray[np.int64]:
+        """Return how often every arm was played up to a checkpoint: by run, checkpoint and arm.
+
+        They are there if `simulate` was asked to keep them, by `plays=True`.
+        """
+        return self._of(name, "plays")
+
+    def best_share(self, name: str) -> NDArray[np.float64]:
+        """Return which share of the plays up to every checkpoint was of the best arm, on average over the runs."""
+        shares = self.plays(name).mean(axis=0) / self.checkpoints[:, None]
+        return np.asarray(shares[:, self._is_best()].sum(axis=1))
+
+    def best_probability(self, name: str) -> NDArray[np.float64]:
+        """Return in which share of the runs the best arm was played at every checkpoint, at that very time."""
+        return np.asarray(self._is_best()[self._of(name, "chosen")].mean(axis=0))
+
+    def _is_best(self) -> NDArray[np.bool_]:
+        return np.asarray(self.means == self.means.max())
+
+    def _of(self, name: str, what: str) -> NDArray[Any]:
+        if name not in self._rows:
             raise InvalidInput(f"Expected name={name!r} to be one of {', '.join(self.names)}.")
-        return name
+        if what not in self._rows[name]:
+            raise InvalidInput("Expected a simulation that kept the plays of every arm: simulate(..., plays=True).")
+        return self._rows[name][what]
 
     def summary(self) -> "pd.DataFrame":
         """Return a table of the regret at the horizon: a row per policy."""
@@ -131,11 +154,12 @@ class SimulationResult:
             "environment": self.environment,
             "seed": self.seed,
         }
-        arrays: dict[str, Any] = {}
-        for i, name in enumerate(self.names):
-            arrays |= {f"regret {i}": self._regrets[name], f"switches {i}": self._switches[name]}
-        with open(path, "wb") as file:  # a path is written as it is, without NumPy's own ending
-            np.savez_compressed(file, about=json.dumps(about), checkpoints=self.checkpoints, means=self.means, **arrays)
+        arrays = {f"{_SAVED[what]} {i}": self._rows[name][what] for i, name, what in self._every_array()}
+        fixed = {"about": json.dumps(about), "checkpoints": self.checkpoints, "means": self.means}
+        write_arrays(path, {**fixed, **arrays})
+
+    def _every_array(self) -> list[tuple[int, str, str]]:
+        return [(i, name, what) for i, name in enumerate(self.names) for what in self._rows[name]]
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SimulationResult":
@@ -147,8 +171,7 @@ class SimulationResult:
                     if about["format"] != _FORMAT:
                         raise InvalidInput(f"Expected {path} in the format {_FORMAT!r}, not {about['format']!r}.")
                     return cls(
-                        {name: archive[f"regret {i}"] for i, name in enumerate(about["names"])},
-                        {name: archive[f"switches {i}"] for i, name in enumerate(about["names"])},
+                        {name: _saved_rows(archive, i) for i, name in enumerate(about["names"])},
                         archive["checkpoints"],
                         policies=about["policies"],
                         environment=about["environment"],
@@ -163,3 +186,9 @@ class SimulationResult:
     def __repr__(self) -> str:
         played = f"{counted(self.runs, 'run')} of {', '.join(self.names)} for {counted(self.horizon, 'step')}"
         return f"<{played} in {self.environment}>"
+
+
+def _saved_rows(archive: Mapping[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:
+    """Return what a file has of the policy with this number."""
+    names = {what: f"{saved} {number}" for what, saved in _SAVED.items()}
+    return {what: archive[name] for what, name in names.items() if what in _ALWAYS or name in archive}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
+from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.engine.seeds import copies_before
 from dpbandits.environments.base import Environment
@@ -21,6 +22,7 @@ def simulate(
     horizon: int,
     runs: int,
     seed: int = 0,
+    plays: bool = False,
     workers: int | None = None,
     folder: str | PathLike[str] | None = None,
     progress: bool | None = None,
@@ -34,6 +36,7 @@ def simulate(
         runs: independent repetitions.
         seed: the same seed gives the same numbers, with any number of workers. The runs of a policy depend on the seed
             and on its own settings, not on the other policies; more runs begin with the same ones.
+        plays: keep how often every arm was played over time, too; that takes as much memory again for every arm.
         workers: how many cores; all of them by default.
         folder: where runs are kept. Stopped at any time, the same call goes on where it was; one with more runs begins
             with those that are there.
@@ -43,21 +46,24 @@ def simulate(
     >>> result = simulate([UCB()], Bernoulli([0.9, 0.6]), horizon=1000, runs=100, seed=1)
     >>> float(result.final_regret("ucb").mean())
     22.8
+    >>> result = simulate([UCB()], Bernoulli([0.9, 0.6]), horizon=1000, runs=100, seed=1, plays=True)
+    >>> float(result.best_share("ucb")[-1]), float(result.best_probability("ucb")[-1])
+    (0.924, 0.94)
     """
     named = unique_names(policies)
     horizon, runs, seed = checked(environment, horizon, runs, seed)
-    regrets, switches = {}, {}
+    plays = _validate.flag(plays=plays)
+    rows = {}
     with Progress(len(named) * runs, "runs", progress) as bar:
         parts = Parts(None if folder is None else Path(folder))
         parts.on_runs = bar.advance
         for (name, policy), copy in zip(named.items(), copies_before(named.values()), strict=True):
             bar.describe(name)
-            regrets[name], switches[name] = parts.every_run(
-                policy, environment, horizon=horizon, runs=runs, seed=seed, copy=copy, workers=workers
+            rows[name] = parts.every_run(
+                policy, environment, horizon=horizon, runs=runs, seed=seed, copy=copy, plays=plays, workers=workers
             )
     return SimulationResult(
-        regrets,
-        switches,
+        rows,
         log_spaced(horizon),
         policies=named,
         environment=repr(environment),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._writing import write_arrays
 from dpbandits.errors import InvalidInput
 
 _GROWTH = math.log(1.01)
@@ -135,8 +136,7 @@ class RegretSummary:
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file (a NumPy .npz archive without pickles)."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
-        with open(path, "wb") as file:
-            np.savez_compressed(file, runs=self.runs, smallest=self._smallest, bins=self._bins, **arrays)
+        write_arrays(path, {"runs": self.runs, "smallest": self._smallest, "bins": self._bins, **arrays})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "RegretSummary":
