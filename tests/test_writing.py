@@ -36,6 +36,6 @@ def test_what_a_link_points_to_is_replaced_and_a_device_is_written_to(tmp_path: 
     write_file(link, b"after")
     assert link.is_symlink()
     assert file.read_bytes() == b"after"
-    written = []
+    written: list[Path] = []
     replace_file(Path("/dev/null"), written.append)
     assert written == [Path("/dev/null")]

@@ -112,7 +112,7 @@ def simulate_command(
         _write(result.to_pandas(), all_runs)
         said.append(f"All runs: {all_runs}")
     if plot is not None:
-        write_figure(result.plot().figure, plot)
+        write_figure(result.plot().figure, plot)  # type: ignore[arg-type]
         said.append(f"Figure: {plot}")
     if not as_json:
         print(*said, sep="\n", end="\n" if said else "")
