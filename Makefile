@@ -1,5 +1,6 @@
 # make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
+# make check       the loop while working: lint, types, import rules, the quick tests, in less than a minute
 # make torture     a live bandit killed, interrupted and without room on its disk, everywhere (minutes); make test has a sample
 # make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
 # make clean       remove the environment and every cache
@@ -11,9 +12,11 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: reproduce test lint types imports tests torture bench format clean
+.PHONY: reproduce test check lint types imports tests quick torture bench format clean
 
 test: lint types imports tests
+
+check: lint types imports quick
 
 # Two stamps: whoever reproduces the paper waits for what that needs, not for linters, River and Gymnasium, which are
 # added on top for the tests. Each is written last, so that a broken install is not mistaken for one. Whenever
@@ -45,6 +48,9 @@ imports: $(READY)
 
 tests: $(READY)
 	$(BIN)/pytest -n 2 --dist loadscope
+
+quick: $(READY)
+	$(BIN)/pytest -n 2 -m quick
 
 torture: $(READY)
 	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py

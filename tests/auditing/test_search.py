@@ -40,7 +40,7 @@ def test_pairs_of_a_guided_search_are_neighbours(steps: int) -> None:
     for _ in range(200):
         pairs.append(varied(dice.choice(pairs), dice))
     assert all(map(is_neighbouring, pairs))
-    assert all(len(pair.rewards) == steps for pair in pairs)
+    assert all(len(pair.rewards.rewards) == steps for pair in pairs)
     if steps > 1:
         assert len(set(pairs)) > 100 or steps < 10
 

@@ -155,7 +155,7 @@ def test_room_for_releases_grows() -> None:
 
 def test_a_run_is_scored_alike_whichever_rewards_it_was_played_with() -> None:
     """What is a function of the run alone is its own opposite with the rewards exchanged."""
-    policy, one, other = dpb.DPUCB(epsilon=1.0, counter="weighted"), Given([0.0] * 20), Given([1.0] + [0.0] * 19)
+    policy, one, other = dpb.DPUCB(epsilon=1.0, counter="weighted"), Given([0.0] * 20, 2), Given([1.0] + [0.0] * 19, 2)
     trials = Trials(policy, 2, 20, seed=2)
     scores, opposite = trials.scores(one, one, other, 500, 1), trials.scores(one, other, one, 500, 1)
     assert scores[:, RATIO] == pytest.approx(-opposite[:, RATIO], abs=1e-9)
@@ -294,6 +294,14 @@ def test_any_environment_can_be_played() -> None:
     assert 0.1 < worse / 2000 < 0.4
     same, other = (trials.outcomes(dpb.Bernoulli(means), 2000, 3) for means in ([0.9, 0.1], [0.1, 0.9]))
     assert same.counts.tolist() == outcomes.counts.tolist() != other.counts.tolist()
+
+
+def test_an_environment_that_does_not_fit_is_refused() -> None:
+    trials = Trials(dpb.UCB(), 2, 5, seed=1)
+    with pytest.raises(dpb.InvalidInput, match=r"Expected horizon=5 in \[1, 4\], for which there are rewards"):
+        trials.outcomes(Given([0.0] * 4, 2), 10)
+    with pytest.raises(dpb.InvalidInput, match=r"Expected Given\(.*, arms=3\) to have 2 arms"):
+        trials.outcomes(Given([0.0] * 5, 3), 10)
 
 
 @pytest.mark.skipif(has_gpu(), reason="there is a GPU")

@@ -51,7 +51,7 @@ def first_pairs(steps: int, arms: int, many: int, dice: random.Random) -> list[P
 
 def varied(pair: Pair, dice: random.Random) -> Pair:
     """Return a neighbour in the search: another time, or a stretch of rewards that is turned or all the same."""
-    steps = len(pair.rewards)
+    steps = len(pair.rewards.rewards)
     if dice.random() < 0.3:
         return pair_of(pair.rewards.rewards, early(steps, dice), pair.rewards.arms)
     rewards = pair.rewards.rewards.tolist()

@@ -34,7 +34,7 @@ def count_actions(
     arms = _validate.integer("[1, 1000]", arms=arms)
     given = Given(rewards, arms)
     trials = _validate.integer("[1, inf)", trials=trials)
-    steps = len(given)
+    steps = len(given.rewards)
     if arms**steps > _MAX_SEQUENCES:
         asked = f"arms={arms} and {counted(steps, 'reward')}"
         raise InvalidInput(f"Expected {asked} to have at most {_MAX_SEQUENCES} sequences.")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._words import counted
 from dpbandits.auditing.decisions import Decisions
 from dpbandits.auditing.scores import COLUMNS
 from dpbandits.auditing.scoring import NUMBERS, RUNS_OF_ONE, ScoringTask
@@ -18,6 +19,7 @@ from dpbandits.engine.seeds import number_of_policy
 from dpbandits.engine.stamp import stamp_of_constants
 from dpbandits.environments.base import Environment
 from dpbandits.environments.given import Given
+from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 
 Result = TypeVar("Result")
@@ -123,6 +125,9 @@ class Trials:
         return path
 
     def _task(self, environment: Environment, runs: int, codes: Any, steps: int) -> Task:
+        environment.check_horizon(self.horizon)
+        if environment.arms != self.arms:
+            raise InvalidInput(f"Expected {environment!r} to have {counted(self.arms, 'arm')}.")
         paths = self._player.room((self._player.rows(runs), steps, 2), np.int64)
         trace = Decisions(self.arms, self.is_exact, codes, paths)
         return Task(self._player.moved(environment.configure()), trace, self._player.rules(runs))

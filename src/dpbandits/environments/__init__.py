@@ -4,6 +4,7 @@ from dpbandits.environments.base import Environment, block_sum, one_by_one, rewa
 from dpbandits.environments.bernoulli import Bernoulli
 from dpbandits.environments.beta import Beta
 from dpbandits.environments.categorical import Categorical
+from dpbandits.environments.given import Given
 from dpbandits.environments.replay import Replay, ReplayOrder
 from dpbandits.environments.truncated_normal import TruncatedNormal
 from dpbandits.environments.uniform import Uniform
@@ -13,6 +14,7 @@ __all__ = [
     "Beta",
     "Categorical",
     "Environment",
+    "Given",
     "Replay",
     "ReplayOrder",
     "TruncatedNormal",

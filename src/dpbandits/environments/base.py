@@ -40,6 +40,8 @@ def one_by_one(params: Any, arm: int, plays: int, t: int, noise: Any) -> float:
 class Environment(ABC):
     """Arms with rewards in [0, 1]: validated when it is made, never changed afterwards."""
 
+    longest: int | None = None  # the last time that there are rewards for, if there is one
+
     def __init__(self, means: ArrayLike, /, **described: NDArray[np.float64] | str) -> None:
         self._means = numbers("means", means, 0, 1)
         self._described = described
@@ -58,6 +60,11 @@ class Environment(ABC):
     def gaps(self) -> NDArray[np.float64]:
         """How much less than the best arm every arm gives on average."""
         return np.asarray(self._means.max() - self._means)
+
+    def check_horizon(self, horizon: int) -> None:
+        """Refuse runs that are longer than there are rewards."""
+        if self.longest is not None and horizon > self.longest:
+            raise InvalidInput(f"Expected horizon={horizon} in [1, {self.longest}], for which there are rewards.")
 
     @abstractmethod
     def configure(self) -> Any:

@@ -31,7 +31,7 @@ def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> floa
 
 
 class Given(Environment):
-    """Rewards that are fixed in advance, one per time. Those with the same rewards are equal.
+    """Rewards that are fixed in advance, one per time. Those with the same rewards and arms are equal.
 
     Two that differ in one entry are neighbours: how differently a policy behaves on them is what differential privacy
     bounds.
@@ -44,10 +44,11 @@ class Given(Environment):
     array([0.5, 0.5])
     """
 
-    def __init__(self, rewards: ArrayLike, arms: int = 1) -> None:
+    def __init__(self, rewards: ArrayLike, arms: int) -> None:
         self.rewards = numbers("rewards", rewards, 0, 1)
         arms = _validate.integer("[1, 1000000]", arms=arms)
         super().__init__(np.full(arms, self.rewards.mean()), rewards=self.rewards, arms=str(arms))
+        self.longest = len(self.rewards)
         self._digest = hashlib.sha256(self.rewards.tobytes()).digest()
 
     def configure(self) -> Params:
@@ -63,11 +64,8 @@ class Given(Environment):
         """A number that random numbers for these rewards follow from."""
         return int.from_bytes(self._digest[:16])
 
-    def __len__(self) -> int:
-        return len(self.rewards)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Given) and self._digest == other._digest
+        return isinstance(other, Given) and (self._digest, self.arms) == (other._digest, other.arms)
 
     def __hash__(self) -> int:
         return hash(self._digest)

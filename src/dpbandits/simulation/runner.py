@@ -110,8 +110,10 @@ def played_chunks(
 def checked(environment: Environment, horizon: int, runs: int, seed: int) -> tuple[int, int, int]:
     """Return horizon, runs and seed, all of them checked."""
     _validate.check_kind(Environment, "an Environment, such as Bernoulli([0.9, 0.6])", environment=environment)
+    horizon = _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
+    environment.check_horizon(horizon)
     return (
-        _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon),
+        horizon,
         _validate.integer("[1, 1000000000]", runs=runs),
         _validate.integer("[0, inf)", seed=seed),
     )
