@@ -8,8 +8,7 @@ from scipy.stats import chisquare
 
 import dpbandits as dpb
 from dpbandits.engine.game import Game
-from dpbandits.engine.loop import play, rules_of, shuffle
-from dpbandits.engine.mistakes import NO_MISTAKE
+from dpbandits.engine.loop import NO_MISTAKE, play, rules_of, shuffle
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.simulation.job import Job

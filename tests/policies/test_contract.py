@@ -20,8 +20,7 @@ from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.engine.game import CUTS, Game
-from dpbandits.engine.loop import Task, play_runs, rules_of
-from dpbandits.engine.mistakes import NO_MISTAKE
+from dpbandits.engine.loop import NO_MISTAKE, Task, play_runs, rules_of
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
 from dpbandits.mechanisms.recording import MECHANISM_NAMES

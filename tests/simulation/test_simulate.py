@@ -319,13 +319,13 @@ def test_a_running_simulation_can_be_stopped() -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(job.play, np.random.SeedSequence(1), 3)
         assert not running.done()
-        job.stop()
+        job.stop[0] = 1
         running.result()
     # A block that is drawn reward by reward ends as well.
     job = Job(ExploreThenCommit(epsilon=1.0, plays=1), Uniform([0.1, 0.2], [0.3, 0.4]), 10**13, np.array([10**13]))
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(job.play, np.random.SeedSequence(1), 3)
-        job.stop()
+        job.stop[0] = 1
         running.result()
 
 

@@ -6,11 +6,20 @@ Which of the two a run was played with makes no difference to how it is scored.
 from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.repeated import RepeatedParams, Untraced
 from dpbandits.auditing.scores import write_scores
-from dpbandits.auditing.watched import PLAIN, RELEASES, RESERVED, WEIGHED, ForcedNoise, WatchedNoise, expect
-from dpbandits.engine.loop import clear, play, play_run
-from dpbandits.engine.mistakes import NO_MISTAKE
+from dpbandits.auditing.watched import (
+    DIFFERENT,
+    PLAIN,
+    RELEASES,
+    REPEATED,
+    RESERVED,
+    WEIGHED,
+    ForcedNoise,
+    WatchedNoise,
+    expect,
+)
+from dpbandits.engine.loop import NO_MISTAKE, clear, note_plays, note_start, note_switch, play, play_run
+from dpbandits.policies.base import hold, select, update
 
 NUMBERS = 4  # of every release: its value, its marks, and its noise with either rewards
 RUNS_OF_ONE = 3  # as it is played, and with either rewards
@@ -66,3 +75,60 @@ def force(
     expect(forced, releases, mode)
     repeated = RepeatedParams(params, task.trace.paths[row], forced.seen)
     play(repeated, state, rewards, Untraced(0), forced, task.rules, row)
+
+
+# ---- once more
+
+
+class RepeatedParams(NamedTuple):
+    """A policy that repeats decisions (arm and plays), whatever the rewards are now, and counts where it would not."""
+
+    params: Any
+    path: Any
+    seen: Any
+
+
+@select.register(RepeatedParams)
+@kernel
+def _select(params: RepeatedParams, state: Any, t: int) -> int:
+    arm = params.path[params.seen[REPEATED], 0]
+    if select(params.params, state, t) != arm:
+        params.seen[DIFFERENT] += 1
+    return arm
+
+
+@hold.register(RepeatedParams)
+@kernel
+def _hold(params: RepeatedParams, state: Any, arm: int, t: int) -> int:
+    return params.path[params.seen[REPEATED], 1]
+
+
+@update.register(RepeatedParams)
+@kernel
+def _update(params: RepeatedParams, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    params.seen[REPEATED] += 1
+    update(params.params, state, arm, plays, reward, t, noise)
+
+
+class Untraced(NamedTuple):
+    """A trace that writes nothing down."""
+
+    nothing: int = 0
+
+
+@note_start.register(Untraced)
+@kernel
+def _start(trace: Untraced, run: int) -> int:
+    return 0
+
+
+@note_switch.register(Untraced)
+@kernel
+def _switch(trace: Untraced, memo: int, t: int, arm: int) -> int:
+    return memo
+
+
+@note_plays.register(Untraced)
+@kernel
+def _plays(trace: Untraced, memo: int, t: int, arm: int, plays: int) -> int:
+    return memo

@@ -7,8 +7,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from dpbandits._extras import require_extras
 from dpbandits.engine.game import BLOCKS, STEP, Game
-from dpbandits.engine.loop import Rules, play_runs, rules_of
-from dpbandits.engine.mistakes import check_answer
+from dpbandits.engine.loop import Rules, check_answer, play_runs, rules_of
 from dpbandits.engine.stamp import classes_in
 from dpbandits.environments.base import block_sum, reward
 from dpbandits.errors import InvalidInput
@@ -32,7 +31,8 @@ class CPUPlayer:
         require_extras("numba")
         self._policy, self._arms, self._horizon = policy, arms, horizon
         self._setup = policy.configure(arms, horizon)
-        self._stop = np.zeros(1, dtype=np.int64)
+        # Whoever writes something else than 0 here ends the runs that are being played. Their numbers are not complete.
+        self.stop = np.zeros(1, dtype=np.int64)
         self._loops: dict[tuple[type, ...], Any] = {}
 
     def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
@@ -44,7 +44,7 @@ class CPUPlayer:
 
         noise, state = SeededNoise(seed), self._state()
         try:
-            answer = self._loop(task, state, noise)(task, self._setup.params, state, noise, first + runs, self._stop)
+            answer = self._loop(task, state, noise)(task, self._setup.params, state, noise, first + runs, self.stop)
         except NumbaError as problem:
             self._play_in_python(task.environment)  # a mistake that Python finds too is easier to understand there
             raise InvalidInput(
@@ -57,7 +57,7 @@ class CPUPlayer:
 
     def rules(self, runs: int, *, longest_block: int = FOREVER, shuffled: bool = False) -> Rules:
         """Return the rules of so many runs, which `stop` ends."""
-        return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=self._stop)
+        return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=self.stop)
 
     def rows(self, runs: int) -> int:
         """Return how many of so many runs are played at the same time."""
@@ -74,10 +74,6 @@ class CPUPlayer:
     def fetched(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return what a task has written into an array."""
         return array
-
-    def stop(self) -> None:
-        """End the runs that are being played, in whatever thread. Their numbers are not complete."""
-        self._stop[0] = 1
 
     def _loop(self, task: Any, state: Any, noise: SeededNoise) -> Any:
         from dpbandits.engine.compiling import compiled_loop

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpbandits import _validate
 
@@ -43,9 +44,12 @@ class Driver:
         self._pool = ThreadPoolExecutor(self.workers)
 
     def results(
-        self, play: Callable[[Chunk], Result], chunks: Iterable[Chunk], stop: Callable[[], None]
+        self, play: Callable[[Chunk], Result], chunks: Iterable[Chunk], stop: NDArray[np.int64]
     ) -> Iterator[Result]:
-        """Play chunks and yield what comes of each, in order. Whoever leaves early stops the others by `stop`."""
+        """Play chunks and yield what comes of each, in order.
+
+        Whoever leaves early, or is interrupted, ends the others: `stop` is what their loops look at.
+        """
         todo = iter(chunks)
         waiting: deque[Future[Result]] = deque()
         try:
@@ -58,8 +62,10 @@ class Driver:
                 yield result
         finally:
             if waiting:
-                stop()
+                stop[0] = 1
                 self._pool.shutdown(cancel_futures=True)
+                stop[0] = 0  # now that nobody plays any more
+                self._pool = ThreadPoolExecutor(self.workers)
 
 
 def cores() -> int:

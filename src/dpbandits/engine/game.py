@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpbandits.engine.loop import note_plays, note_start, note_switch, play, rules_of
-from dpbandits.engine.mistakes import check_answer
+from dpbandits.engine.loop import check_answer, note_plays, note_start, note_switch, play, rules_of
 from dpbandits.environments.base import block_sum, reward
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import FOREVER, Policy, hold, select, update

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits.engine.loop import Rules, rules_of
-from dpbandits.engine.mistakes import check_answer
+from dpbandits.engine.loop import Rules, check_answer, rules_of
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import FOREVER, Policy
@@ -48,6 +47,7 @@ class GPUPlayer:
         if not has_gpu():
             raise InvalidInput("Expected gpu=True where there is a GPU: none was found.")
         self._policy, self._arms, self._horizon = policy, arms, horizon
+        self.stop = np.zeros(1, dtype=np.int64)  # nobody looks at it: a launch is short
         setup = policy.configure(arms, horizon)
         self._params = self.moved(setup.params)
         self._state = allocate(setup.state_class, setup.sizes, np.float64)
@@ -106,9 +106,6 @@ class GPUPlayer:
     def fetched(self, array: Any) -> NDArray[Any]:
         """Return what is in an array of the device."""
         return np.asarray(array.copy_to_host())
-
-    def stop(self) -> None:
-        """Nothing can be stopped: a launch is short."""
 
 
 def _on_device(part: Any, runs: int) -> Any:

@@ -19,12 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._kernel import generic, kernel
-from dpbandits.engine.mistakes import NO_MISTAKE, WRONG_ARM, WRONG_HOLD
 from dpbandits.environments.base import block_sum, reward
+from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import uniform
-from dpbandits.policies.base import FOREVER, hold, select, update
+from dpbandits.policies.base import FOREVER, Policy, hold, select, update
 
+# Mistakes of a policy, which end a run.
+NO_MISTAKE = 0
+WRONG_ARM = -1
+WRONG_HOLD = -2
 _NO_ARM = -(2**62)
+
+
+def check_answer(policy: Policy, arms: int, answer: int) -> None:
+    """Refuse a policy that named an arm which does not exist, or held one for less than a play."""
+    if answer == WRONG_ARM:
+        raise InvalidInput(f"Expected `select` of {policy.name} to return an arm in [0, {arms - 1}].")
+    if answer == WRONG_HOLD:
+        raise InvalidInput(f"Expected `hold` of {policy.name} to return at least 1.")
 
 
 class Rules(NamedTuple):

@@ -52,6 +52,7 @@ class Job:
         self._player.play(Task(self._params, trace, rules), runs, seed)
         return trace
 
-    def stop(self) -> None:
-        """End the runs that are being played, in whatever thread. Their numbers are not complete."""
-        self._player.stop()
+    @property
+    def stop(self) -> NDArray[np.int64]:
+        """Whoever writes something else than 0 here ends the runs that are being played, in whatever thread."""
+        return self._player.stop
