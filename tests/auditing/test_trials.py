@@ -32,6 +32,7 @@ from dpbandits.auditing.watched import (
 )
 from dpbandits.engine.game import Game
 from dpbandits.engine.gpu import GPUPlayer, has_gpu
+from dpbandits.engine.loop import play_runs
 from dpbandits.environments.given import Given
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.policies import Policy, Variant
@@ -41,7 +42,7 @@ POLICIES: list[Policy] = [
     dpb.DPUCB(epsilon=1.0, counter="weighted"),
     dpb.NoiseAwareIMED(epsilon=1.0, first_phase=2),
     dpb.LazyDPTS(epsilon=1.0),
-    dpb.AdaCUCB(epsilon=1.0, delta=1e-6),
+    dpb.AdaCUCB(epsilon=3.0, delta=1e-6),
     dpb.LDPUCBBernoulli(epsilon=1.0),
     BROKEN["redrawn-nodes"].make(1.0, 0.0),
     BROKEN["raw-tie-break"].make(1.0, 0.0),
@@ -58,7 +59,17 @@ def played(policy: Policy, rewards: list[float], noise: Any, runs: int) -> list[
     return sequences
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+@pytest.fixture
+def _in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop as it is, uncompiled."""
+    monkeypatch.setattr("dpbandits.engine.cpu.CPUPlayer._loop", lambda player, task, state, noise: play_runs)
+
+
+in_python = pytest.mark.usefixtures("_in_python")
+
+
+# Step by step, and in blocks.
+@pytest.mark.parametrize("policy", [POLICIES[0], dpb.DPIMED(epsilon=1.0, first_phase=2)], ids=repr)
 @pytest.mark.parametrize("steps", [9, 70])
 def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int) -> None:
     rewards = [float(t % 3 == 1) for t in range(steps)]
@@ -98,6 +109,18 @@ def scored(policy: Policy, rewards: list[float], others: list[float], runs: int)
     return scores[:, RATIO], seen
 
 
+@pytest.mark.parametrize("policy", [POLICIES[0], BROKEN["shared-noise"].make(1.0, 0.0)], ids=repr)
+def test_compiled_scores_are_those_of_plain_python(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All columns, bit for bit, of noise that is drawn for a release and of noise that is reserved before."""
+    trials = Trials(policy, 2, 8, seed=2)
+    one, other = Given([0.0] * 8, 2), Given([0.0, 0.0, 1.0] + [0.0] * 5, 2)
+    compiled = trials.scores(one, one, other, 100, 1)
+    assert len(np.unique(compiled)) > 100
+    monkeypatch.setattr("dpbandits.engine.cpu.CPUPlayer._loop", lambda player, task, state, noise: play_runs)
+    assert trials.scores(one, one, other, 100, 1).tolist() == compiled.tolist()
+
+
+@in_python
 def test_the_score_of_one_laplace_release_is_the_log_of_its_densities() -> None:
     scores, seen = scored(dpb.LDPUCBLaplace(epsilon=0.7), [1.0], [0.0], 50)
     for score, watched in zip(scores, seen, strict=True):
@@ -105,11 +128,13 @@ def test_the_score_of_one_laplace_release_is_the_log_of_its_densities() -> None:
         assert score == pytest.approx(0.7 * (abs(value) - abs(value - 1.0)), abs=1e-12)
 
 
+@in_python
 def test_the_score_of_a_randomised_response_is_epsilon_or_its_opposite() -> None:
     scores, seen = scored(dpb.LDPUCBBernoulli(epsilon=0.7), [1.0, 0.0, 1.0], [1.0, 0.0, 0.0], 50)
     assert [round(score, 9) for score in scores] == [0.7 if watched.values[2] else -0.7 for watched in seen]
 
 
+@in_python
 def test_the_score_of_a_gaussian_release() -> None:
     policy = dpb.AdaCUCB(epsilon=1.0, delta=1e-6)
     sigma = 1 / math.sqrt(2 * policy.rho)
@@ -129,19 +154,22 @@ def test_scores_of_the_hybrid_are_sums_over_the_nodes_of_a_reward() -> None:
         assert scores.min() == pytest.approx(-most, rel=1e-9)
 
 
+@in_python
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_scores_are_likelihood_ratios(policy: Policy) -> None:
     """E[e^-score] over runs with the rewards is the mass that the others give to what is possible: at most 1, and 1 for
-    every policy that has no leak. Five standard errors."""
+    every policy that has no leak. Five standard errors, and with scores that are twice as large it is more."""
     leaks = policy == POLICIES[-1]
     rewards, others = [0.0, 1.0, 0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0, 1.0, 0.0]
-    scores, _ = scored(policy, rewards, others, 20_000)
+    scores, _ = scored(policy, rewards, others, 2000)
     weights = np.exp(-scores)
     error = weights.std() / math.sqrt(len(weights))
     assert weights.mean() <= 1 + 5 * error
     if not leaks:
         assert weights.mean() == pytest.approx(1, abs=5 * error + 1e-12)
         assert np.isfinite(scores).all()
+        doubled = np.exp(-2 * scores)
+        assert doubled.mean() > 1 + 5 * doubled.std() / math.sqrt(len(doubled))
     else:
         assert np.isposinf(scores).any()
 
@@ -153,11 +181,12 @@ def test_room_for_releases_grows() -> None:
     assert np.abs(scores).max() <= 1 + 1e-9
 
 
+@in_python
 def test_a_run_is_scored_alike_whichever_rewards_it_was_played_with() -> None:
     """What is a function of the run alone is its own opposite with the rewards exchanged."""
     policy, one, other = dpb.DPUCB(epsilon=1.0, counter="weighted"), Given([0.0] * 20, 2), Given([1.0] + [0.0] * 19, 2)
     trials = Trials(policy, 2, 20, seed=2)
-    scores, opposite = trials.scores(one, one, other, 500, 1), trials.scores(one, other, one, 500, 1)
+    scores, opposite = trials.scores(one, one, other, 100, 1), trials.scores(one, other, one, 100, 1)
     assert scores[:, RATIO] == pytest.approx(-opposite[:, RATIO], abs=1e-9)
     assert (scores[:, NOTE] == opposite[:, NOTE]).all()
 
