@@ -47,7 +47,7 @@ tests: $(READY)
 	$(BIN)/pytest -n 2 --dist loadscope
 
 torture: $(READY)
-	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py
+	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py tests/live/test_journal.py
 
 bench: $(READY)
 	$(INSTALL) '.[bench]'
