@@ -53,7 +53,7 @@ quick: $(READY)
 	$(BIN)/pytest -n 2 -m quick
 
 torture: $(READY)
-	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py
+	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py tests/live/test_journal.py
 
 bench: $(READY)
 	$(INSTALL) '.[bench]'

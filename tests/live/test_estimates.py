@@ -118,13 +118,13 @@ def test_intervals_cover_all_means_at_all_releases_at_once(name: str) -> None:
 
 
 def test_intervals_of_bandits_at_work_cover_too() -> None:
-    """200 bandits with secure noise and adaptive choices, seen after every release; rewards are not on the grid.
+    """100 bandits with secure noise and adaptive choices, seen after every release; rewards are not on the grid.
 
-    In truth 99% are right: a false alarm, of ten, is rarer than 1e-4.
+    In truth 99% are right, so that seven are wrong with a chance below 1e-4. If 88% were, it would be noticed with 97%.
     """
     means = {"A": 0.3, "B": 0.6}
     covered = []
-    for seed in range(200):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=5.0, delta=0.0, horizon=200), list(means))
         seen = 1
@@ -134,9 +134,10 @@ def test_intervals_of_bandits_at_work_cover_too() -> None:
             bandit.update(arm, float(rng.beta(2 * means[str(arm)], 2 * (1 - means[str(arm)]))))
             if len(bandit.ledger) > seen:
                 seen = len(bandit.ledger)
-                is_covered &= all(e.low <= means[str(e.arm)] <= e.high for e in bandit.estimates().values())
+                found = bandit._overview().estimate(bandit.arms.index(arm), 0.95)  # the others were seen before
+                is_covered &= found.low <= means[str(arm)] <= found.high
         covered.append(is_covered)
-    assert np.mean(covered) >= 0.95
+    assert covered.count(False) <= 6
 
 
 def test_the_coverage_test_has_power() -> None:

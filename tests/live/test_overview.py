@@ -21,7 +21,16 @@ FILES = {
     "phases": Path(__file__).parents[1] / "phases.py:Phases",
 }
 every_servable_policy = pytest.mark.parametrize("policy", SERVABLE, ids=shown)
-every_way = pytest.mark.parametrize("way", WAYS)
+
+
+def paired(*ways: str, of_each: int) -> pytest.MarkDecorator:
+    """Pair every policy with so many ways, and every way with as many policies as any other."""
+    pairs = [
+        (policy, ways[(i + j * len(ways) // of_each) % len(ways)])
+        for i, policy in enumerate(SERVABLE)
+        for j in range(of_each)
+    ]
+    return pytest.mark.parametrize(("policy", "way"), pairs, ids=[f"{shown(policy)}-{way}" for policy, way in pairs])
 
 
 def bandit_of(policy: Policy, noise: Any, **options: Any) -> dpb.Bandit:
@@ -39,8 +48,7 @@ def test_an_overview_has_nothing_that_may_not_be_shown() -> None:
     }
 
 
-@every_servable_policy
-@every_way
+@paired(*WAYS, of_each=2)
 def test_nothing_that_is_reported_opens_a_secret(policy: Policy, way: str, tmp_path: Path) -> None:
     bandit = bandit_of(policy, TaintedNoise(3))
     WAYS[way](bandit, rewards, 150)
@@ -86,8 +94,7 @@ def changed_outside(released: set[int]) -> Rewards:
     return answer
 
 
-@every_servable_policy
-@pytest.mark.parametrize("way", ["step", "shuffled"])
+@paired("step", "shuffled", of_each=1)
 def test_rewards_in_no_release_change_nothing(policy: Policy, way: str, tmp_path: Path) -> None:
     first = bandit_of(policy, SharedNoise(11))
     arms = played(first, way, rewards)
@@ -122,7 +129,7 @@ def test_nor_what_the_command_shows(policy: Policy, tmp_path: Path, monkeypatch:
 def test_one_more_answer_changes_nothing_until_the_next_release(tmp_path: Path) -> None:
     bandit = bandit_of(dpb.NoiseAwareIMED(epsilon=1.5, first_phase=6), SharedNoise(2))
     WAYS["step"](bandit, rewards, 40)
-    waiting = bandit.assign_many([None] * 30)
+    waiting = bandit.assign_many([None] * 15)
     before, rows, answered = everything_reported(bandit, tmp_path), len(bandit.ledger), 0
     for assignment in reversed(waiting):
         bandit.close(assignment, 1.0)

@@ -115,12 +115,6 @@ class Scene:
         again.detach()
 
 
-@pytest.fixture
-def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody pulls a plug here, so nothing has to be on the disk itself."""
-    monkeypatch.setattr(os, "fsync", lambda file: None)
-
-
 STEPS: dict[str, tuple[Step, int]] = {
     "assign": (lambda bandit: bandit.assign(unit="somebody"), 3),
     "select": (lambda bandit: bandit.select(), 3),
@@ -133,7 +127,7 @@ STEPS: dict[str, tuple[Step, int]] = {
 
 
 @pytest.fixture(params=STEPS)
-def scene(request: pytest.FixtureRequest, tmp_path: Path, quick_disk: None) -> Scene:
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
     made = Scene(tmp_path, *STEPS[request.param])
     assert made.is_release is ("release" in request.param)
     return made
@@ -191,7 +185,7 @@ def opcodes_of(scene: Scene, path: Path) -> int:
 
 def test_an_interrupt_at_any_opcode(scene: Scene, tmp_path: Path, torture: bool) -> None:
     at, hits, with_argument = 0, 0, set()
-    apart = 1 if torture else max(13, opcodes_of(scene, tmp_path / "journal") // 80)
+    apart = 1 if torture else max(13, opcodes_of(scene, tmp_path / "journal") // 24)
     while True:
         path = tmp_path / "journal"
         bandit = scene.begin(path)
@@ -256,7 +250,7 @@ def test_an_interrupt_at_any_opcode_after_a_failure(
         scene.check(path, bandit, problem)
         if not interrupts.is_hit:
             break
-        at += 1 if torture else 7
+        at += 1 if torture else 23
     is_reached = interrupts.is_on
     assert hits > (20 if torture else 2) or not is_reached
 
@@ -285,7 +279,7 @@ class FullDisk:
 
 def test_a_full_disk_at_any_byte(scene: Scene, tmp_path: Path, torture: bool) -> None:
     mark = len(scene.files[1])
-    for room in range(0, scene.written + mark, 1 if torture else 11):
+    for room in range(0, scene.written + mark, 1 if torture else 37):
         path = tmp_path / "journal"
         bandit = scene.begin(path)
         with pytest.MonkeyPatch.context() as patched:
@@ -299,14 +293,14 @@ def test_a_full_disk_at_any_byte(scene: Scene, tmp_path: Path, torture: bool) ->
         scene.check(path, bandit, failed.value)
 
 
-def test_a_full_disk_when_a_journal_begins(tmp_path: Path, torture: bool, quick_disk: None) -> None:
+def test_a_full_disk_when_a_journal_begins(tmp_path: Path, torture: bool) -> None:
     """A journal that could not be begun is not there."""
     path = tmp_path / "journal"
     opened(path).detach()
     written = path.stat().st_size
     path.unlink()
     mark_of(path).unlink()
-    for room in range(0, written, 1 if torture else 37):
+    for room in range(0, written, 1 if torture else 101):
         with pytest.MonkeyPatch.context() as patched:
             FullDisk(patched, room)
             with pytest.raises(dpb.JournalError, match="cannot be written: No space left on device"):
@@ -337,7 +331,7 @@ def test_a_disk_that_fails(scene: Scene, tmp_path: Path, call: str) -> None:
 
 def test_kills(tmp_path: Path, torture: bool) -> None:
     """Nothing acknowledged is lost, nothing counted twice, no released value drawn again, and the ledger verifies."""
-    kills = 200 if torture else 8
+    kills = 200 if torture else 4
     path = tmp_path / "journal"
     dice = random.Random(1)  # noqa: S311
     assigned: dict[str, str] = {}

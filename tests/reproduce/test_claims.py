@@ -14,7 +14,7 @@ from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import LAPLACE, Hybrid, SeededNoise, release
 from dpbandits.privacy import Budget, LaplaceEvent, compose, interval_epsilon, interval_guarantee
-from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check_claims
+from dpbandits.reproduce import CLAIMS, Settings, Study
 from dpbandits.reproduce.claims import bound_counterexample as event
 from dpbandits.reproduce.claims import counters, interval
 from dpbandits.reproduce.claims.counters import tail
@@ -22,7 +22,6 @@ from dpbandits.reproduce.experiments import DELTA
 from dpbandits.reproduce.statistics import Interval, difference, log_ratio, mean_at, number, range_within, share
 from showing import summary_of
 
-Small = tuple[Study, dict[str, Finding], Path]
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 
@@ -46,45 +45,6 @@ def test_no_claim_of_the_paper_is_missing() -> None:
     ):
         assert statement in where, statement
     assert len(BY_NAME) == len(CLAIMS) == 43
-
-
-def test_every_claim_has_a_finding_with_numbers(small: Small) -> None:
-    _, findings, _ = small
-    assert findings.keys() == BY_NAME.keys()
-    for name, finding in findings.items():
-        assert finding.numbers or name == "tighter-error", name
-        assert finding.reason.endswith((".", ".)")), name
-        assert "nan" not in " ".join(finding.numbers), name
-        assert Finding.from_dict(finding.to_dict()) == finding
-
-
-def test_what_does_not_depend_on_runs_is_decided_even_with_few(small: Small) -> None:
-    _, findings, _ = small
-    expected = {
-        Verdict.HOLDS: ["no-horizon", "no-assumption", "post-processing"],
-        Verdict.FAILS: [
-            *("definition", "hybrid-private", "theorem-3.1", "theorem-3.3", "noise-below-bonus", "lemma-b2"),
-            *("tight-error", "optimal-trade-off", "earlier-results"),
-        ],
-        Verdict.ONLY_IF: [
-            *("side-information", "hybrid-error", "tighter-error", "equal-noise", "theorem-3.2-order"),
-            "shorter-intervals",
-            *("theorem-3.4", "corollary-3.1", "corollary-3.2", "lemma-3.1", "lemma-b1", "several-rewards"),
-            "better-bounds",
-        ],
-    }
-    for verdict, names in expected.items():
-        for name in names:
-            assert findings[name].verdict is verdict, name
-
-
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [("theorem-3.5", "fails"), ("dp-ucb-private", "fails"), ("spread-private-ucb", "holds only if")],
-)
-def test_with_the_papers_settings_runs_decide(tmp_path: Path, name: str, verdict: str) -> None:
-    (finding,) = check_claims(Study(Settings(), tmp_path), [BY_NAME[name]]).values()
-    assert finding.verdict == verdict
 
 
 # ---- exact statements, once more and differently
@@ -190,13 +150,13 @@ def fifth(reward: float) -> Callable[[int, int], float]:
     return lambda t, arm: reward if t == event.CHANGED_STEP else 0.0
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
-def test_the_thresholds_of_the_event_are_those_of_the_policy(epsilon: float) -> None:
+@pytest.mark.parametrize(("epsilon", "seed"), [(0.3, 1), (1.0, 2), (3.0, 3)])
+def test_the_thresholds_of_the_event_are_those_of_the_policy(epsilon: float, seed: int) -> None:
     """Inside them DP-UCB-Bound plays the arms of the event, a little outside it does not."""
     policy = dpb.DPUCBBound(epsilon=epsilon, variant="published")
-    dice = np.random.default_rng(1)
+    dice = np.random.default_rng(seed)
     played = 0
-    while played < 60:
+    while played < 16:
         noises = [float(dice.laplace(0, scale / epsilon)) for scale in event.SCALES_OF_ARM_2]
         first, step = (float(dice.laplace(0, 1 / epsilon)) for _ in range(2))
         others = event.sums_of_arm_2(noises)

@@ -2,69 +2,23 @@
 
 import os
 import signal
-import subprocess
-import sys
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.reproduce import Settings, Study, check_claims, play_panels
+from dpbandits.engine.driver import Chunk, Driver, chunks_of
+from dpbandits.reproduce import Settings, Study, check_claims
 from dpbandits.reproduce.claims import definition, interval
 from dpbandits.simulation import parts as parts_module
 
 SMALL = Settings(horizon=2000, runs=130, effort=0.01)
 TWO = dpb.Bernoulli([0.9, 0.6])
-
-
-# A process that sends itself a signal as soon as so many parts are on disk: that does not hang on anybody's time.
-STOPPING = """
-import os
-from dpbandits.cli import main
-from dpbandits import _writing
-
-replace = _writing.replace_file
-
-def replace_and_stop(path, write):
-    replace(path, write)
-    if len(list(path.parent.iterdir())) == {parts}:
-        os.kill(os.getpid(), {stop})
-
-_writing.replace_file = replace_and_stop
-main()
-"""
-
-
-def command(folder: Path, code: str = "from dpbandits.cli import main; main()") -> list[str]:
-    words = ["reproduce", "--quick", "--horizon", "2000", "--runs", "5", "--out", str(folder)]
-    return [sys.executable, "-c", code, *words]
-
-
-def test_killed_stopped_and_started_again_gives_the_same_files(tmp_path: Path) -> None:
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    subprocess.run(command(whole), check=True, capture_output=True)
-    parts = len(list((whole / "parts").iterdir()))
-    for share, stop, status in ((0.3, signal.SIGKILL, -signal.SIGKILL), (0.7, signal.SIGINT, 130)):
-        code = STOPPING.format(parts=int(share * parts), stop=int(stop))
-        ended = subprocess.run(command(broken, code), check=False, capture_output=True, text=True)
-        assert ended.returncode == status
-        assert ended.stderr.startswith("Playing the four panels.\n")
-        assert ("Stopped. The same command goes on from here." in ended.stderr) == (status == 130)
-        assert len(list((broken / "parts").iterdir())) == int(share * parts)
-        assert not (broken / "report.html").exists()
-    left = {
-        path.name: path.stat().st_mtime_ns for path in (broken / "parts").iterdir() if path.suffix in (".npz", ".json")
-    }
-    subprocess.run(command(broken), check=True, capture_output=True)
-    files = [path.relative_to(whole) for path in whole.rglob("*") if path.is_file() and path.parent.name != "parts"]
-    assert len(files) == 6 + 4 + 8
-    for file in files:
-        assert (broken / file).read_bytes() == (whole / file).read_bytes(), file
-    for name, written in left.items():  # nothing was computed twice
-        assert (broken / "parts" / name).stat().st_mtime_ns == written
 
 
 class Stop(Exception):
@@ -96,6 +50,28 @@ def test_stopped_within_a_curve_it_goes_on_there(tmp_path: Path, monkeypatch: py
     assert sum(finished) == SMALL.runs
     assert again.parts.pulls == (SMALL.runs - (stop - 1) * 64) * SMALL.horizon
     assert Study(SMALL, tmp_path / "broken").summary(dpb.UCB(), TWO).runs == SMALL.runs
+
+
+def test_an_interrupt_reaches_the_thread_that_waits() -> None:
+    """While runs are played, which end by being stopped and not before."""
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have it ignored
+    stopped = threading.Event()
+    waiting, ends = threading.main_thread(), []
+
+    def play(chunk: Chunk) -> None:
+        assert threading.current_thread() is not waiting
+        assert waiting.ident is not None
+        if chunk.first == 1:
+            signal.pthread_kill(waiting.ident, signal.SIGINT)
+        ends.append(chunk.first == 0 or stopped.wait(60))
+
+    played = Driver(1).results(play, chunks_of(np.random.SeedSequence(1), 9, 1), stopped.set)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(played)
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+    assert ends == [True, True]  # what was not begun is not played
 
 
 def test_a_damaged_part_is_computed_again(tmp_path: Path) -> None:
@@ -161,12 +137,3 @@ def test_a_claim_is_tested_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("dpbandits.reproduce.claims.interval.release_times", never)
     assert check_claims(Study(SMALL, tmp_path), claims) == first
-
-
-def test_panels_share_what_they_share(tmp_path: Path) -> None:
-    """UCB does not depend on epsilon, Private-UCB not on the form: 5 + 3 curves for two panels less what is shared."""
-    study = Study(Settings(horizon=1000, runs=2), tmp_path)
-    play_panels(study)
-    curves = 2 * 1 + 4 * 1 + 4 * 3 + 4 * 3  # UCB; Private-UCB; three as published; three as certified
-    assert len(list((tmp_path / "parts").iterdir())) == curves
-    assert study.parts.pulls == curves * 2 * 1000

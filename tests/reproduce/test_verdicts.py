@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dpbandits as dpb
 from dpbandits.privacy import Guarantee
 from dpbandits.reproduce import CLAIMS, Settings, Study, Verdict
 from dpbandits.reproduce.claims import bounds, counters, definition, interval, overview
-from dpbandits.reproduce.claims.horizon import _is_same_with_longer_horizon
 from dpbandits.theory import upper_bounds
 from showing import Shown, Told, around, by_kind, flat
 
@@ -348,11 +346,6 @@ def test_theorem_3_2_needs_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """If twice the noise were small after the theorem's plays, the theorem would stand."""
     monkeypatch.setattr(bounds, "twice_the_noise", lambda plays: 0.01)
     assert bounds.theorem_3_2.check(Shown(tmp_path, by_kind(around(100.0)))).verdict is HOLDS
-
-
-def test_who_knows_the_horizon() -> None:
-    assert _is_same_with_longer_horizon(dpb.UCB())
-    assert not _is_same_with_longer_horizon(dpb.PrivateUCB(epsilon=1.0))
 
 
 def test_every_claim_is_shown_something_else_somewhere() -> None:
