@@ -16,7 +16,7 @@ from dpbandits.auditing.words import script, sentence, settings, verdict
 from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 
-# In how many steps the arms alone show it; where they show nothing or take long to, the exact account does (test_exact).
+# In how many steps the arms alone show it; where they show nothing, or take long to, the exact account does.
 SHOWN_BY_ARMS = {
     "shared-noise": 5,
     "half-noise": 5,

@@ -1,18 +1,14 @@
 """Stopped and started again, a reproduction ends with the same numbers, from the work that was left."""
 
 import os
-import signal
-import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.engine.driver import Chunk, Driver, chunks_of
 from dpbandits.reproduce import Settings, Study, check_claims
 from dpbandits.reproduce.claims import definition, interval
 from dpbandits.simulation import parts as parts_module
@@ -50,28 +46,6 @@ def test_stopped_within_a_curve_it_goes_on_there(tmp_path: Path, monkeypatch: py
     assert sum(finished) == SMALL.runs
     assert again.parts.pulls == (SMALL.runs - (stop - 1) * 64) * SMALL.horizon
     assert Study(SMALL, tmp_path / "broken").summary(dpb.UCB(), TWO).runs == SMALL.runs
-
-
-def test_an_interrupt_reaches_the_thread_that_waits() -> None:
-    """While runs are played, which end by being stopped and not before."""
-    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have it ignored
-    stopped = threading.Event()
-    waiting, ends = threading.main_thread(), []
-
-    def play(chunk: Chunk) -> None:
-        assert threading.current_thread() is not waiting
-        assert waiting.ident is not None
-        if chunk.first == 1:
-            signal.pthread_kill(waiting.ident, signal.SIGINT)
-        ends.append(chunk.first == 0 or stopped.wait(60))
-
-    played = Driver(1).results(play, chunks_of(np.random.SeedSequence(1), 9, 1), stopped.set)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            list(played)
-    finally:
-        signal.signal(signal.SIGINT, earlier)
-    assert ends == [True, True]  # what was not begun is not played
 
 
 def test_a_damaged_part_is_computed_again(tmp_path: Path) -> None:
