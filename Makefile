@@ -50,7 +50,7 @@ tests: $(READY)
 	$(BIN)/pytest -n 2 --dist loadscope
 
 quick: $(READY)
-	$(BIN)/pytest -n 2 -m quick
+	$(BIN)/pytest -n 2 -m "not slow" tests
 
 torture: $(READY)
 	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py tests/live/test_journal.py

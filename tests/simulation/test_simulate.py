@@ -405,3 +405,29 @@ def test_the_plot_is_labelled(result: dpb.SimulationResult) -> None:
     assert {text.get_text().split(":")[0] for text in legend.get_texts()} == set(result.names)
     assert "50 runs" in axes.get_title(loc="left")
     assert result.plot(axes) is axes
+
+
+def test_plays_of_every_arm_are_kept_if_asked_for(tmp_path: Path) -> None:
+    """They are those of the same runs: regret follows from them, and two best arms count as one."""
+    environment = dpb.Bernoulli([0.5, 0.8, 0.3, 0.8])
+    asked: dict[str, Any] = {"horizon": 300, "runs": 70, "seed": 2}
+    result = dpb.simulate(dpb.UCB(), environment, plays=True, **asked)
+    without = dpb.simulate(dpb.UCB(), environment, **asked)
+    assert result.regret("ucb").tolist() == without.regret("ucb").tolist()
+    plays, times = result.plays("ucb"), result.checkpoints
+    assert plays.shape == (70, len(times), 4)
+    assert (plays.sum(axis=2) == times).all()
+    assert plays @ environment.gaps == pytest.approx(result.regret("ucb"))
+    assert result.best_share("ucb") == pytest.approx(plays[:, :, [1, 3]].sum(axis=2).mean(axis=0) / times)
+    at_once = np.flatnonzero(np.diff(times, prepend=0) == 1)  # what was played at these times is what was added
+    added = np.diff(plays, axis=1, prepend=0)[:, at_once]
+    assert len(at_once) > 20
+    assert result.best_probability("ucb")[at_once] == pytest.approx(added[:, :, [1, 3]].sum(axis=2).mean(axis=0))
+    result.save(tmp_path / "result")
+    loaded = dpb.SimulationResult.load(tmp_path / "result")
+    assert loaded.plays("ucb").tolist() == plays.tolist()
+    assert loaded.best_probability("ucb").tolist() == result.best_probability("ucb").tolist()
+    with pytest.raises(dpb.InvalidInput, match=r"kept the plays of every arm: simulate\(\.\.\., plays=True\)"):
+        without.best_share("ucb")
+    with pytest.raises(dpb.InvalidInput, match="Expected plays='yes' to be True or False"):
+        dpb.simulate(dpb.UCB(), environment, plays="yes", **asked)  # type: ignore[arg-type]
