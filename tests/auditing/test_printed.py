@@ -42,10 +42,10 @@ def as_printed(means: list[float], horizon: int, runs: int, seed: int, f: int, r
 def test_it_is_the_pseudo_code() -> None:
     policy = PrintedAlgorithm3(epsilon=4.0, delta=DELTA)
     for means in ([0.9, 0.6], [0.2, 0.1, 0.55]):
-        result = dpb.simulate({"it": policy}, dpb.Bernoulli(means), horizon=1500, runs=4000, seed=1)
+        result = dpb.simulate({"it": policy}, dpb.Bernoulli(means), horizon=800, runs=4000, seed=1)
         ours = result.final_regret("it")
-        assert same_distribution(ours, as_printed(means, 1500, 3000, 2, policy.interval, redraw=True))
-        assert not same_distribution(ours, as_printed(means, 1500, 3000, 2, policy.interval, redraw=False))
+        assert same_distribution(ours, as_printed(means, 800, 2000, 2, policy.interval, redraw=True))
+        assert not same_distribution(ours, as_printed(means, 800, 2000, 2, policy.interval, redraw=False))
 
 
 def test_its_interval_is_the_papers() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import spoiling
 from dpbandits import cli
+from dpbandits.engine.loop import play_runs
 
 POLICY = """
 import math
@@ -74,7 +75,7 @@ def mine(tmp_path: Path) -> str:
 
 
 def test_a_users_own_policy_is_audited_and_simulated(run: Any, mine: str) -> None:
-    words = ("audit", f"{mine}:Claiming:delta=0.25", "--epsilon", "2", "--trials", "2e4", "--no-gpu")
+    words = ("audit", f"{mine}:Claiming:delta=0.25", "--epsilon", "2", "--trials", "2e4", "--horizon", "5", "--no-gpu")
     status, out, _ = run(*words)
     assert status == 1
     assert "(2, 0.25)-DP" in out
@@ -206,8 +207,10 @@ def test_to_ask_whether_a_file_can_be_written_changes_nothing(run: Any, tmp_path
     assert list(tmp_path.iterdir()) == [kept]
 
 
-def test_releases_that_cannot_be_scored_are_exit_status_3(run: Any) -> None:
-    """Two steps are over before anything is released."""
-    status, out, _ = run("audit", f"{spoiling.__file__}:InTurn", "--view", "releases", "--horizon", "2", "--no-gpu")
+def test_releases_that_cannot_be_scored_are_exit_status_3(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two steps are over before anything is released. So little is played that it need not be compiled."""
+    monkeypatch.setattr("dpbandits.engine.cpu.CPUPlayer._loop", lambda player, task, state, noise: play_runs)
+    words = ("--view", "releases", "--horizon", "2", "--trials", "1e3", "--no-gpu")
+    status, out, _ = run("audit", f"{spoiling.__file__}:InTurn", *words)
     assert status == 3
     assert "Cannot be told: no run was seen that one reward makes likelier" in out
