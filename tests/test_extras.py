@@ -47,7 +47,7 @@ ENTRIES: dict[str, list[Callable[[Path], Any]]] = {
         ),
         lambda folder: reproduce.play_panels(reproduce.Study(reproduce.Settings(), folder)),
     ],
-    "numba_cuda": [lambda folder: dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), gpu=True)],
+    "numba_cuda": [lambda folder: dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), horizon=5, gpu=True)],
     "pandas": [
         lambda folder: dpb.Bandit(dpb.recommended(epsilon=1.0), 2).to_pandas(),
         lambda folder: dpb.Ledger().to_pandas(),
@@ -185,7 +185,7 @@ for words in (
     ["show", "trial.journal", "--report", "shown.html"],
     ["policies"],
     ["audit", "broken"],
-    ["audit", "dp-ucb", "--exact", "--horizon", "20"],
+    ["audit", "dp-ucb", "--exact", "--horizon", "5"],
     *([name, "--help"] for name in ("simulate", "compare", "plan", "audit", "reproduce")),
 ):
     sys.argv = ["dpbandits", *words]

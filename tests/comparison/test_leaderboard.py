@@ -19,6 +19,7 @@ from dpbandits.simulation.runner import played_chunks
 from dpbandits.theory.lower_bounds import asymptotic_constant
 from explore_then_commit import ExploreThenCommit
 
+pytestmark = pytest.mark.usefixtures("plain_loop")
 SOME = cases(["paper"], [0.5, 2.0])
 CONTENDERS: dict[str, Contender] = {
     "aware": lambda epsilon: dpb.recommended(epsilon=epsilon),
@@ -37,25 +38,25 @@ def score(policy: str = "it", case: str = "case", **changed: float) -> Score:
 
 
 def test_scores_are_those_of_the_same_simulation() -> None:
-    board = compare(CONTENDERS, SOME, horizon=2000, runs=150, seed=3)
+    board = compare(CONTENDERS, SOME, horizon=300, runs=70, seed=3)
     assert board.policies == list(CONTENDERS)
     for case in SOME:
         for name, make in CONTENDERS.items():
             policy: Policy = make(case.epsilon)
-            runs = played_chunks(policy, case.environment, np.array([2000]), runs=150, seed=3, shuffled=True)
+            runs = played_chunks(policy, case.environment, np.array([300]), runs=70, seed=3, shuffled=True)
             regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
             (found,) = (s for s in board.of(name) if s.case == case.name)
             assert found.mean == pytest.approx(regrets.mean())
-            assert found.standard_error == pytest.approx(regrets.std(ddof=1) / math.sqrt(150))
+            assert found.standard_error == pytest.approx(regrets.std(ddof=1) / math.sqrt(70))
             assert found.median == pytest.approx(np.median(regrets))
             assert found.percentile_99 == pytest.approx(np.quantile(regrets, 0.99))
             assert found.worst == regrets.max()
-            bound = asymptotic_constant(case.environment.means, case.epsilon) * math.log(2000)
+            bound = asymptotic_constant(case.environment.means, case.epsilon) * math.log(300)
             assert found.yardstick == pytest.approx(bound)
             smallest = min(gap for gap in case.environment.gaps if gap > 0)
-            assert found.counted == (150 if 2000 * smallest > 10 * bound else 0)
+            assert found.counted == (70 if 300 * smallest > 10 * bound else 0)
             if found.counted:
-                assert found.linear == (regrets > 2000 * smallest / 2).sum()
+                assert found.linear == (regrets > 300 * smallest / 2).sum()
 
 
 def test_some_runs_that_never_settle_are_counted() -> None:
@@ -180,9 +181,9 @@ def test_more_runs_begin_with_those_of_the_folder(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("dpbandits.simulation.runner.played_chunks", counted)
     for runs, new in ((100, 100), (200, 200 - 64), (100, 0), (130, 130 - 64), (50, 50)):
         played = 0
-        board = compare(CONTENDERS, SOME[:1], horizon=500, runs=runs, folder=tmp_path)
+        board = compare(CONTENDERS, SOME[:1], horizon=60, runs=runs, folder=tmp_path)
         assert played == 3 * new
-        assert board == compare(CONTENDERS, SOME[:1], horizon=500, runs=runs)
+        assert board == compare(CONTENDERS, SOME[:1], horizon=60, runs=runs)
 
 
 def test_worse_means_clearly_worse() -> None:
@@ -227,7 +228,7 @@ class Stop(Exception):
 
 
 def test_stopped_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = compare(CONTENDERS, SOME, horizon=2000, runs=100, seed=3)
+    whole = compare(CONTENDERS, SOME, horizon=60, runs=70, seed=3)
     made: list[Policy] = []
 
     def breaking(epsilon: float) -> Policy:
@@ -238,14 +239,14 @@ def test_stopped_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     contenders = {**CONTENDERS, "dp-imed": breaking}
     with pytest.raises(Stop):
-        compare(contenders, SOME, horizon=2000, runs=100, seed=3, folder=tmp_path)
+        compare(contenders, SOME, horizon=60, runs=70, seed=3, folder=tmp_path)
     kept = set(tmp_path.iterdir())
-    assert len(kept) == 2 * (len(SOME) + 3)  # of 100 runs, and of the 64 that more runs begin with
-    assert compare(CONTENDERS, SOME, horizon=2000, runs=100, seed=3, folder=tmp_path) == whole
+    assert len(kept) == 2 * (len(SOME) + 3)  # of 70 runs, and of the 64 that more runs begin with
+    assert compare(CONTENDERS, SOME, horizon=60, runs=70, seed=3, folder=tmp_path) == whole
     assert kept < set(tmp_path.iterdir())
     # Nothing is played again.
     monkeypatch.setattr("dpbandits.simulation.parts.summarise", None)
-    assert compare(CONTENDERS, SOME, horizon=2000, runs=100, seed=3, folder=tmp_path) == whole
+    assert compare(CONTENDERS, SOME, horizon=60, runs=70, seed=3, folder=tmp_path) == whole
 
 
 def test_many_arms_that_look_alike_are_told_apart(tmp_path: Path) -> None:
@@ -267,7 +268,7 @@ def test_an_arm_that_always_succeeds_has_no_bound() -> None:
 
 
 def test_the_figure_has_a_dot_per_case() -> None:
-    board = compare(CONTENDERS, SOME, horizon=2000, runs=20, seed=0)
+    board = compare(CONTENDERS, SOME, horizon=300, runs=10, seed=0)
     left, right = leaderboard_figure(board).axes
     for axes in (left, right):
         assert [len(dots.get_offsets()) for dots in axes.collections] == [len(SOME)] * 3  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from dpbandits.policies import Policy
 from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import played_chunks
 
+pytestmark = pytest.mark.usefixtures("plain_loop")
 CONTENDERS: dict[str, Contender] = {
     "aware": lambda epsilon: dpb.recommended(epsilon=epsilon),
     "local": lambda epsilon: dpb.LDPUCBBernoulli(epsilon=epsilon),
@@ -43,16 +44,16 @@ def made(without: float, error: float = 0.0005, **worse: float) -> Plan:
 def test_numbers_are_those_of_the_same_runs() -> None:
     """Unequal gaps: regret is counted in rewards, people by their arms, in the same runs. Even ones choose."""
     means = [0.8, 0.5, 0.3]
-    asked = plan(CONTENDERS, means, horizon=3000, epsilons=[0.5], runs=61, seed=2)
+    asked = plan(CONTENDERS, means, horizon=1000, epsilons=[0.5], runs=61, seed=2)
     assert asked.lots == pytest.approx(2 / 3)
     assert asked.without.epsilon == math.inf
     for found in asked.answers:
         policy = CONTENDERS[found.policy](0.5)
-        times = np.array([3000])
+        times = np.array([1000])
         kinds = np.arange(3)
         runs = list(played_chunks(policy, dpb.Bernoulli(means), times, runs=61, seed=2, kinds=kinds, shuffled=True))
         regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
-        misses = (3000 - np.concatenate([chunk.plays[:, -1, 0] for chunk in runs])) / 3000
+        misses = (1000 - np.concatenate([chunk.plays[:, -1, 0] for chunk in runs])) / 1000
         for half, share in ((misses[0::2], found.tried), (misses[1::2], found.worse)):
             assert share.runs == len(half)
             assert share.mean == pytest.approx(half.mean())
@@ -64,7 +65,7 @@ def test_numbers_are_those_of_the_same_runs() -> None:
         assert found.regret == pytest.approx(regrets[1::2].mean())
         assert found.regret_error == pytest.approx(regrets[1::2].std(ddof=1) / math.sqrt(30))
         assert found.curve[-1] == pytest.approx(found.worse.mean)
-        assert 0.3 * found.worse.mean * 3000 <= found.regret <= 0.5 * found.worse.mean * 3000
+        assert 0.3 * found.worse.mean * 1000 <= found.regret <= 0.5 * found.worse.mean * 1000
         assert asked.without.worse.mean < found.worse.mean
 
 
@@ -83,9 +84,9 @@ def test_any_environment() -> None:
 
 
 def test_rewards_that_are_drawn_one_by_one_get_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpbandits.comparison.planning._STEPS", 2e5)
+    monkeypatch.setattr("dpbandits.comparison.planning._STEPS", 4e4)
     arms = Beta([3.0, 2.0], [2.0, 3.0])
-    asked = plan({"it": CONTENDERS["aware"]}, arms, horizon=5000, epsilons=[1.0], runs=60)
+    asked = plan({"it": CONTENDERS["aware"]}, arms, horizon=1000, epsilons=[1.0], runs=60)
     assert [found.worse.runs + found.tried.runs for found in (asked.without, *asked.answers)] == [20, 40]
 
 
@@ -124,7 +125,7 @@ def test_every_run_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_policy_that_starts_with_the_best_arm_does_not_look_good() -> None:
     """With ε = 0.01 the first phase of an arm has 1600 plays, more than there are people: half of the runs lose all."""
-    asked = plan({"it": CONTENDERS["aware"]}, [0.9, 0.1], horizon=1000, epsilons=[0.01], runs=400)
+    asked = plan({"it": CONTENDERS["aware"]}, [0.9, 0.1], horizon=100, epsilons=[0.01], runs=400)
     found = asked.best(0.01).worse
     assert found.error == pytest.approx(0.5 / math.sqrt(200), rel=0.05)
     assert abs(found.mean - 0.5) < 4 * found.error
@@ -132,8 +133,8 @@ def test_a_policy_that_starts_with_the_best_arm_does_not_look_good() -> None:
 
 
 def test_slow_policies_get_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpbandits.comparison.planning._STEPS", 2e6)
-    asked = plan(CONTENDERS, [0.5, 0.6], horizon=20_000, epsilons=[1.0], runs=60)
+    monkeypatch.setattr("dpbandits.comparison.planning._STEPS", 1e5)
+    asked = plan(CONTENDERS, [0.5, 0.6], horizon=1000, epsilons=[1.0], runs=60)
     runs = {found.policy: found.worse.runs + found.tried.runs for found in (asked.without, *asked.answers)}
     assert runs == {"no privacy": 50, "aware": 60, "local": 50}
 

@@ -159,8 +159,10 @@ def exact_audit(
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
     >>> from dpbandits import DPIMED, DPUCB
-    >>> exact_audit(DPIMED(epsilon=1.0)).epsilon, exact_audit(DPUCB(epsilon=1.0, variant="published")).epsilon
-    (1.0, 2.0)
+    >>> exact_audit(DPIMED(epsilon=1.0), horizon=50).epsilon
+    1.0
+    >>> exact_audit(DPUCB(epsilon=1.0, variant="published"), horizon=50).epsilon
+    2.0
     """
     _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
     seed = _validate.integer("[0, inf)", seed=seed)

@@ -92,8 +92,8 @@ def played(found: ExactAudit) -> str:
     """Return which numbers of arms and steps were played.
 
     >>> from dpbandits import LDPUCBLaplace, exact_audit
-    >>> played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=20))
-    '2 and 3 arms for 20 steps'
+    >>> played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=5))
+    '2 and 3 arms for 5 steps'
     """
     many: dict[int, list[int]] = {part.arms: [] for part in found.parts}
     for part in found.parts:
