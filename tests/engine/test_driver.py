@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -112,3 +112,25 @@ def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatc
     assert cores() == 7
     with pytest.raises(dpb.InvalidInput, match=r"Expected workers=0 in \[1, 1024\]"):
         Driver(0)
+
+
+def test_threads_that_begin_together_share_one_loop() -> None:
+    """All ask at the same moment, for classes that nobody has asked for before."""
+    from dpbandits.engine.compiling import compiled_loop
+    from dpbandits.engine.loop import play_runs
+
+    class Params(NamedTuple):
+        unused: int
+
+    together, loops = threading.Barrier(8), set()
+
+    def ask() -> None:
+        together.wait()
+        loops.add(compiled_loop(play_runs, Params(0)))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loops) == 1

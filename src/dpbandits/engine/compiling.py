@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from numba import njit
@@ -13,11 +14,17 @@ from dpbandits.engine.stamp import classes_in, stamp
 from dpbandits.errors import InvalidInput
 
 _stamps: dict[type, str] = {}
+_one_at_a_time = Lock()  # threads that begin together share one dispatcher, and one compilation
 
 
 def compiled_loop(function: Callable[..., Any], *values: Any) -> Any:
     """Return a loop compiled for the types of these values, which are among its arguments."""
     classes = classes_in(*values)
+    with _one_at_a_time:
+        return _made_once(function, classes)
+
+
+def _made_once(function: Callable[..., Any], classes: tuple[type, ...]) -> Any:
     for cls in classes:  # numba keeps what it compiled for a class as long as the process lives
         stamped = stamp(cls)
         if _stamps.setdefault(cls, stamped) != stamped:
