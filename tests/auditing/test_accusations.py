@@ -86,11 +86,11 @@ def test_and_without_delta_the_actions_tell() -> None:
 
 
 def test_a_coin_that_is_just_as_private_as_it_says_is_hardly_ever_accused() -> None:
-    """100 audits at 95%. The bound allows 5%; 9 of 100 are exceeded with a chance of 3% if it were exactly 5%."""
+    """100 audits at 95%: if they accuse in 0.5%, as in test_audit, more than 2 come with a chance of 1.4%."""
     asked: dict[str, Any] = {"horizon": 2, "trials": 10_000}
     for seed in range(5):
         assert not dpb.audit(Private(RESPONSE, 1.0), view="releases", seed=seed, **asked).refuted
-    assert sum(dpb.audit(Private(RESPONSE, 1.0), seed=seed, **asked).refuted for seed in range(100)) <= 9
+    assert sum(dpb.audit(Private(RESPONSE, 1.0), seed=seed, **asked).refuted for seed in range(100)) <= 2
     # They have power: a claim of 0.8 is refuted by most of them.
     assert sum(dpb.audit(Private(RESPONSE, 0.8), seed=seed, **asked).refuted for seed in range(20)) >= 10
 

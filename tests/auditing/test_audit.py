@@ -68,8 +68,10 @@ def test_broken_policies_are_all_here_and_no_policies() -> None:
 
 
 def test_a_correct_mechanism_with_tight_epsilon_is_hardly_ever_accused() -> None:
-    """100 audits at 95%. The bound allows 5%; 9 of 100 are exceeded with a chance of 3% if it were exactly 5%.
+    """100 audits at 95%, which may accuse in 5% and do in less than 0.5%.
 
+    Both counts have a bound of their own, and are seldom off together: about 0.3% by normal errors, over two events and
+    three looks. If it is 0.5%, more than 2 of 100 come with a chance of 1.4%; if it were 10%, with one of 99.8%.
     One step of one arm, which releases its reward: a density. test_accusations has a coin that is as tight.
     """
 
@@ -77,7 +79,7 @@ def test_a_correct_mechanism_with_tight_epsilon_is_hardly_ever_accused() -> None
         asked: dict[str, Any] = {"view": "releases", "arms": 1, "horizon": 1, "trials": 10_000, "claim": claim}
         return sum(dpb.audit(dpb.LDPUCBLaplace(epsilon=1.0), seed=seed, **asked).refuted for seed in range(audits))
 
-    assert accused(None, 100) <= 9
+    assert accused(None, 100) <= 2
     # They have power: a claim of 0.8 is refuted by most of them.
     assert accused(dpb.Budget(0.8), 20) >= 10
     assert accused(dpb.Budget(0.5), 20) >= 19
