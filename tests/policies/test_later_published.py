@@ -26,14 +26,14 @@ def long_first_phase(epsilon: float) -> Policy:
 
 # The means in the order of CASES, how many runs they are of, and how many are played here.
 REFERENCE: dict[str, tuple[Make, tuple[float, ...], int, int]] = {
-    "adap-klucb": (lambda e: dpb.AdaPKLUCB(epsilon=e), (1229, 215, 10889, 2160, 4680, 1141), 100, 500),
-    "adap-ucb": (lambda e: dpb.AdaPUCB(epsilon=e), (1229, 301, 11292, 2178, 4864, 1303), 100, 500),
+    "adap-klucb": (lambda e: dpb.AdaPKLUCB(epsilon=e), (1229, 215, 10889, 2160, 4680, 1141), 100, 2000),
+    "adap-ucb": (lambda e: dpb.AdaPUCB(epsilon=e), (1229, 301, 11292, 2178, 4864, 1303), 100, 2000),
     "lazy-dp-ts": (lambda e: dpb.LazyDPTS(epsilon=e), (1198, 142, 8463, 1113, 3915, 561), 100, 10),
-    "anytime-lazy-ucb": (lambda e: dpb.AnytimeLazyUCB(epsilon=e), (1228, 405, 15059, 3725, 6364, 1768), 100, 500),
-    "dp-se": (lambda e: dpb.DPSE(epsilon=e), (653, 549, 9610, 8038, 4572, 3345), 100, 500),
+    "anytime-lazy-ucb": (lambda e: dpb.AnytimeLazyUCB(epsilon=e), (1228, 405, 15059, 3725, 6364, 1768), 100, 2000),
+    "dp-se": (lambda e: dpb.DPSE(epsilon=e), (653, 549, 9610, 8038, 4572, 3345), 100, 2000),
     "dp-imed, long first phase": (long_first_phase, (98, 15, 865, 152, 431, 84), 2000, 2000),
-    "block-ucb, c = 2": (lambda e: dpb.BlockUCB(epsilon=e, confidence=2.0), (614, 76, 5076, 567), 40, 500),
-    "block-ucb, c = 1": (lambda e: dpb.BlockUCB(epsilon=e, confidence=1.0), (361, 48, 3550, 366), 40, 500),
+    "block-ucb, c = 2": (lambda e: dpb.BlockUCB(epsilon=e, confidence=2.0), (614, 76, 5076, 567), 40, 2000),
+    "block-ucb, c = 1": (lambda e: dpb.BlockUCB(epsilon=e, confidence=1.0), (361, 48, 3550, 366), 40, 2000),
 }
 
 
