@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -28,3 +29,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def torture(request: pytest.FixtureRequest) -> bool:
     """Whether there is time for all places, and not for a sample of them."""
     return bool(request.config.getoption("--torture"))
+
+
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody pulls a plug here, so nothing has to be on the disk itself. Tests of `fsync` bring their own."""
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+@pytest.fixture(scope="module")
+def plain_loop() -> Iterator[None]:
+    """Play the loop as it is written.
+
+    It gives the same bits as compiled (tests/engine/test_compiled.py), and short runs take less time than compiling.
+    """
+    from dpbandits.engine.cpu import CPUPlayer
+    from dpbandits.engine.loop import play_runs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CPUPlayer, "_loop", lambda *kinds: play_runs)
+        yield
