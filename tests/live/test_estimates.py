@@ -120,7 +120,7 @@ def test_intervals_cover_all_means_at_all_releases_at_once(name: str) -> None:
 def test_intervals_of_bandits_at_work_cover_too() -> None:
     """100 bandits with secure noise and adaptive choices, seen after every release; rewards are not on the grid.
 
-    In truth 99% are right, so that seven are wrong with a chance below 1e-4. If 88% were, it would be noticed with 97%.
+    In truth 99% are right, so that seven are wrong with a chance below 1e-4. If 88% were, it would be noticed with 96%.
     """
     means = {"A": 0.3, "B": 0.6}
     covered = []
