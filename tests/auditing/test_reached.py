@@ -58,4 +58,4 @@ def test_narrow_windows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second look for gaps of 0.002, wherever they are, and for equal means."""
     for window in ((0.05, 0.052), (0.41, 0.412), (0.73, 0.732), (-1e-9, 1e-9)):
         monkeypatch.setattr("dpbandits.auditing.broken.rare.WINDOW", window)
-        assert dpb.exact_audit(BROKEN["second-look"].make(1.0, 0.0), arms=2, horizon=256).refuted, window
+        assert dpb.exact_audit(BROKEN["second-look"].make(1.0, 0.0)).refuted, window
