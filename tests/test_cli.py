@@ -11,6 +11,8 @@ import dpbandits as dpb
 from dpbandits import cli
 from dpbandits.engine.loop import play_runs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:

@@ -23,6 +23,8 @@ from dpbandits.reproduce import figures as reproduction_figures
 from dpbandits.reproduce import tables
 from dpbandits.simulation import summarise
 
+pytestmark = pytest.mark.slow
+
 TWO = dpb.Bernoulli([0.9, 0.6])
 UCB = {"ucb": lambda epsilon: dpb.UCB()}
 RESULT = dpb.SimulationResult(

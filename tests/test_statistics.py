@@ -10,6 +10,8 @@ from scipy import stats
 from dpbandits._statistics import binomial_high, binomial_low, mean_margin
 from oracles import beta_distribution
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_oracle_is_the_beta_distribution() -> None:
     for a, b, x in ((3, 5, 0.2), (3, 5, 0.9), (0.5, 7.5, 0.01), (41, 60, 0.4)):

@@ -15,6 +15,8 @@ from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, release
 from dpbandits.mechanisms.linear import Secret
 from dpbandits.privacy import LaplaceEvent, compose
 
+pytestmark = pytest.mark.slow
+
 STEPS = 4
 SCALES = (0.5, 1.0, 4.0, 30.0)
 

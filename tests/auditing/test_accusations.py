@@ -19,6 +19,8 @@ from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
 from dpbandits.privacy import Guarantee
 
+pytestmark = pytest.mark.slow
+
 COIN, SOMETIMES, RESPONSE = range(3)
 
 

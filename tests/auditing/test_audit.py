@@ -16,6 +16,8 @@ from dpbandits.auditing.words import script, sentence, settings, verdict
 from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 
+pytestmark = pytest.mark.slow
+
 # In how many steps the arms alone show it. Where they show nothing, or take long, the exact account does (test_exact).
 SHOWN_BY_ARMS = {
     "shared-noise": 5,

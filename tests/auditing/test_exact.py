@@ -21,6 +21,8 @@ from dpbandits.policies import POLICIES, Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
 from dpbandits.privacy import GaussianEvent, Guarantee, LaplaceEvent, compose
 
+pytestmark = pytest.mark.slow
+
 DELTA = 1e-6
 
 

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 import dpbandits as dpb
@@ -12,6 +13,8 @@ from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms.linear import secret_reward
+
+pytestmark = pytest.mark.slow
 
 DELTA = math.exp(-10)
 

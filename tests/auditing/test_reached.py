@@ -13,6 +13,8 @@ from dpbandits.auditing.words import sentence, verdict
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_branch_that_is_not_taken_is_missing() -> None:
     """The tenth is in one line with the right scale, and only its branch is late."""

@@ -17,6 +17,8 @@ from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
 from dpbandits.privacy import Guarantee
 
+pytestmark = pytest.mark.slow
+
 CLIPPED, THRESHOLD, LARGEST, SWALLOWING, SAME_NOISE, LET_OUT, LATER_LEAK, REJECTED, TWICE = range(9)
 ROUNDED, CUT, BROKEN_TIE, SHOWN, FEWER, BARE = range(9, 15)
 PRIVATE = {"a clipped noisy sum": CLIPPED, "AboveThreshold": THRESHOLD, "report noisy max": LARGEST}

@@ -16,6 +16,8 @@ from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.views import VIEWS
 from dpbandits.engine.loop import play_runs
 
+pytestmark = pytest.mark.slow
+
 
 def is_neighbouring(pair: Pair) -> bool:
     different = np.flatnonzero(pair.rewards.rewards != pair.changed.rewards)

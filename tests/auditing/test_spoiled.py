@@ -11,6 +11,8 @@ from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.words import sentence, verdict
 from spoiling import InTurn
 
+pytestmark = pytest.mark.slow
+
 ASKED: dict[str, Any] = {"view": "releases", "arms": 1, "horizon": 4, "trials": 100_000}
 # What is wrong, what shows it, and what to ask for so that it can.
 SPOILED: dict[str, tuple[str, dict[str, Any]]] = {

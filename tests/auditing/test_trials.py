@@ -37,6 +37,8 @@ from dpbandits.environments.given import Given
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.policies import Policy, Variant
 
+pytestmark = pytest.mark.slow
+
 POLICIES: list[Policy] = [
     dpb.DPUCB(epsilon=1.0),
     dpb.DPUCB(epsilon=1.0, counter="weighted"),

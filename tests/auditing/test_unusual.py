@@ -18,6 +18,8 @@ from dpbandits.policies import Policy, Setup, hold, select, update
 from dpbandits.policies.base import every_step
 from dpbandits.privacy import Guarantee, LaplaceEvent, scale_for
 
+pytestmark = pytest.mark.slow
+
 
 class Params(NamedTuple):
     scale: float

@@ -29,6 +29,8 @@ from dpbandits.privacy import (
     epsilon_below,
 )
 
+pytestmark = pytest.mark.slow
+
 WINDOW, EQUAL, RARE, EITHER, SAME_TWICE, COIN, TENTH, LARGEST, RESET, RARE_LEAK = range(10)
 MANY = 40
 

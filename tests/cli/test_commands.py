@@ -13,6 +13,8 @@ import dpbandits as dpb
 from dpbandits import cli
 from dpbandits.cli.app import COMMANDS, app
 
+pytestmark = pytest.mark.slow
+
 LOADED = """
 import json, sys
 from dpbandits.cli import main

@@ -12,6 +12,8 @@ from dpbandits import InvalidInput, cli
 from dpbandits.cli.files import environment_from
 from dpbandits.environments import Beta, Replay
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 from dpbandits.environments import Beta, Replay
 

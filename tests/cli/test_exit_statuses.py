@@ -14,6 +14,8 @@ import spoiling
 from dpbandits import cli
 from dpbandits.engine.loop import play_runs
 
+pytestmark = pytest.mark.slow
+
 POLICY = """
 import math
 from dataclasses import dataclass

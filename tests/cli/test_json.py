@@ -14,6 +14,8 @@ from dpbandits.policies import POLICIES
 from ledgers import contents_of
 from tampering import chained
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--horizon", "200", "--runs", "20")
 
 

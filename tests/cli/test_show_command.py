@@ -13,6 +13,8 @@ from explore_then_commit import ExploreThenCommit
 from serving import SharedNoise
 from shows import command_output, page_of
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "explore_then_commit.py"
 ARMS = ["control", "drug A with a name that is far too long for a screen", "\x1b[31m"]
 

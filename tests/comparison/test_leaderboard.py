@@ -19,7 +19,7 @@ from dpbandits.simulation.runner import played_chunks
 from dpbandits.theory.lower_bounds import asymptotic_constant
 from explore_then_commit import ExploreThenCommit
 
-pytestmark = pytest.mark.usefixtures("plain_loop")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("plain_loop")]
 SOME = cases(["paper"], [0.5, 2.0])
 CONTENDERS: dict[str, Contender] = {
     "aware": lambda epsilon: dpb.recommended(epsilon=epsilon),

@@ -14,6 +14,8 @@ from dpbandits.comparison import Plan, plan
 from dpbandits.policies import Policy
 from dpbandits.simulation.runner import played_chunks
 
+pytestmark = pytest.mark.slow
+
 RUNS = 1200
 
 

@@ -18,7 +18,7 @@ from dpbandits.policies import Policy
 from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import played_chunks
 
-pytestmark = pytest.mark.usefixtures("plain_loop")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("plain_loop")]
 CONTENDERS: dict[str, Contender] = {
     "aware": lambda epsilon: dpb.recommended(epsilon=epsilon),
     "local": lambda epsilon: dpb.LDPUCBBernoulli(epsilon=epsilon),

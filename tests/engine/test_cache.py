@@ -20,6 +20,8 @@ from dpbandits.engine import cache
 from dpbandits.engine.cache import UniqueNames, use_cache
 from dpbandits.policies import ucb
 
+pytestmark = pytest.mark.slow
+
 SUM = 12
 
 

@@ -40,6 +40,8 @@ from dpbandits.mechanisms import (
 from dpbandits.mechanisms.response import response_chance
 from dpbandits.mechanisms.state import allocate
 
+pytestmark = pytest.mark.slow
+
 ITEMS = 1500
 
 

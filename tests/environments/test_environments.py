@@ -16,6 +16,8 @@ from dpbandits.environments.alias import alias_tables, from_tables
 from dpbandits.environments.binomial import binomial, hat
 from dpbandits.mechanisms import SeededNoise
 
+pytestmark = pytest.mark.slow
+
 TABLE = np.random.default_rng(3).random((40, 2)).round(2)
 ENVIRONMENTS = {
     "bernoulli": dpb.Bernoulli([0.9, 0.3]),

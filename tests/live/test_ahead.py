@@ -21,6 +21,8 @@ from phases import Phases
 from serving import SERVABLE, WAYS, SharedNoise, shown, step_by_step
 from threads import in_threads
 
+pytestmark = pytest.mark.slow
+
 POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
 
 

@@ -38,6 +38,8 @@ from phases import Phases
 from serving import SharedNoise, step_by_step
 from threads import in_threads
 
+pytestmark = pytest.mark.slow
+
 PLAYS = 5
 POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)  # one block of five for every arm
 

@@ -23,6 +23,8 @@ from plain_scale import PlainScale
 from serving import SERVABLE, SharedNoise
 from tampering import chained
 
+pytestmark = pytest.mark.slow
+
 BEFORE = Path(__file__).with_name("before")
 Case = tuple[Policy, dict[str, Any]]
 NOISE_AWARE: Case = (

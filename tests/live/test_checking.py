@@ -23,6 +23,8 @@ from phases import Phases
 from serving import SERVABLE, WAYS, SharedNoise, shown
 from tampering import Content, chained, copied
 
+pytestmark = pytest.mark.slow
+
 
 def kind_of(policy: Policy) -> type[Policy] | None:
     return None if policy.name in POLICIES else type(policy)

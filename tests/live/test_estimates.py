@@ -17,6 +17,8 @@ from interval_coverage import acceptance_region, coverage_matrix, simulated_esti
 from phases import Phases
 from serving import WAYS, SharedNoise
 
+pytestmark = pytest.mark.slow
+
 CUMULATIVE = list(dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=600).blocks(600))
 SINGLE = list(Phases(epsilon=0.5).blocks(600))
 

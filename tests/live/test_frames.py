@@ -21,6 +21,8 @@ from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
 from serving import SharedNoise
 
+pytestmark = pytest.mark.slow
+
 GRID_BITS = 24
 REWARD = 0.7182818
 ENCODED = round(REWARD * 2**GRID_BITS)

@@ -23,6 +23,8 @@ from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from serving import WAYS, SharedNoise
 
+pytestmark = pytest.mark.slow
+
 POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
 
 

@@ -16,6 +16,8 @@ from phases import Phases
 from serving import SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
 from shows import command_output, everything_reported
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     ExploreThenCommit.name: Path(__file__).parents[2] / "examples/explore_then_commit.py:ExploreThenCommit",
     "phases": Path(__file__).parents[1] / "phases.py:Phases",

@@ -14,6 +14,8 @@ from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from serving import SERVABLE, SharedNoise, TaintedNoise, shown
 
+pytestmark = pytest.mark.slow
+
 PLAYS = 5
 POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)
 VARIANTS = ["A", "B", "C", "D", "E"]

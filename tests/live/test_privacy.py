@@ -16,6 +16,8 @@ from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose
 from serving import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
 
+pytestmark = pytest.mark.slow
+
 every_servable_policy = pytest.mark.parametrize("policy", SERVABLE, ids=shown)
 every_way = pytest.mark.parametrize("way", WAYS)
 # Every policy in three ways, every way with half of the policies. The other half of the pairs is in the tests of rows.

@@ -22,6 +22,8 @@ from explore_then_commit import ExploreThenCommit
 from phases import FIRST, Phases, State
 from serving import SERVABLE, SharedNoise, shown, step_by_step
 
+pytestmark = pytest.mark.slow
+
 # ---- policies that promise more than their blocks keep
 
 

@@ -16,6 +16,8 @@ from dpbandits.live.reporting.history import spent_over_releases
 from serving import SharedNoise
 from shows import drawn_in, page_of
 
+pytestmark = pytest.mark.slow
+
 STRONG = dpb.NoiseAwareIMED(epsilon=5.0)
 
 

@@ -18,6 +18,8 @@ from oracles import release_times_naive
 from serving import SharedNoise
 from tampering import chained, copied, tampered
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = [
     Setting("phases", contents_of(dpb.DPIMED(epsilon=1.0)), False),
     Setting("people", contents_of(dpb.recommended(epsilon=9.0), people=300, contributions=3), False),

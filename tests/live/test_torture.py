@@ -26,6 +26,8 @@ import working
 from frames import found_in_frames, library_frames
 from serving import SharedNoise
 
+pytestmark = pytest.mark.slow
+
 GRID_BITS = 24
 REWARD = 0.7182818
 ENCODED = str(round(REWARD * 2**GRID_BITS))

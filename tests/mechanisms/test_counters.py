@@ -34,6 +34,8 @@ from dpbandits.privacy import Event, Ledger
 from frames import found_in_frames
 from threads import in_threads
 
+pytestmark = pytest.mark.slow
+
 HORIZON = 4096
 Make = Callable[[float, NoiseSource], ContinualCounter]
 

@@ -45,6 +45,8 @@ from dpbandits.privacy import (
     verify,
 )
 
+pytestmark = pytest.mark.slow
+
 ALARM = 1e-9
 SOURCES: dict[str, Callable[[], SeededNoise | SecureNoise]] = {"seeded": lambda: SeededNoise(11), "secure": SecureNoise}
 both_sources = pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())

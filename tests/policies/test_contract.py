@@ -31,6 +31,8 @@ from dpbandits.privacy import Ledger, compose, rho_of
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.regrets import room_for_regrets
 
+pytestmark = pytest.mark.slow
+
 DELTA = 1e-6
 HORIZON = 260
 LONGEST = 4700  # DP-SE releases nothing before some 1500 plays of every arm

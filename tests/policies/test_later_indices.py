@@ -16,6 +16,8 @@ from dpbandits.policies import Policy, hold, select
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean, phase_cost, private_divergence_by_search
 
+pytestmark = pytest.mark.slow
+
 MEANS = (0.45, 0.7, 0.2, 0.6)
 ARMS = len(MEANS)
 TABLE = np.random.default_rng(8).random((40_001, ARMS)) < MEANS

@@ -16,6 +16,8 @@ from dpbandits.policies import FOREVER, EpochOrder, Policy, block_ucb, dp_se, ho
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean
 
+pytestmark = pytest.mark.slow
+
 MEANS = (0.45, 0.7, 0.2, 0.6)
 ARMS = len(MEANS)
 TABLE = np.random.default_rng(9).random((3001, ARMS)) < MEANS

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 import dpbandits as dpb
 from dpbandits.policies import Policy
 
+pytestmark = pytest.mark.slow
+
 HORIZON = 100_000
 ENVIRONMENTS = {
     "two": dpb.Bernoulli([0.9, 0.6]),

@@ -16,6 +16,8 @@ from dpbandits.policies.phases import Phases, Tally
 from dpbandits.theory import bernoulli_kl, private_divergence
 from oracles import phase_cost
 
+pytestmark = pytest.mark.slow
+
 EDGE = 1e-9  # how close to 0 and 1 estimates come
 
 

@@ -18,6 +18,8 @@ from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_boun
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
 from dpbandits.privacy import Budget, interval_epsilon, release_times
 
+pytestmark = pytest.mark.slow
+
 TWO = dpb.Bernoulli([0.9, 0.6])
 DELTA = math.exp(-10)
 

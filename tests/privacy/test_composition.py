@@ -37,6 +37,8 @@ from dpbandits.privacy.pld import discrete_laplace_profile, pld_epsilon, randomi
 from dpbandits.privacy.renyi import ORDERS, renyi_curve
 from dpbandits.privacy.rounding import above
 
+pytestmark = pytest.mark.slow
+
 DELTA = math.exp(-10)
 
 

@@ -23,6 +23,8 @@ from dpbandits.privacy.events import Event, size
 from dpbandits.privacy.interval import release_sequence
 from dpbandits.privacy.pld import pld_epsilon
 
+pytestmark = pytest.mark.slow
+
 DELTA = math.exp(-10)
 ONE, TENTH = Budget(1.0, DELTA), Budget(0.1, DELTA)
 

@@ -15,6 +15,8 @@ from dpbandits.privacy import verify
 from dpbandits.privacy.ledger import GENESIS
 from threads import in_threads
 
+pytestmark = pytest.mark.slow
+
 plain_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

@@ -22,6 +22,8 @@ from dpbandits.reproduce.experiments import DELTA
 from dpbandits.reproduce.statistics import Interval, difference, log_ratio, mean_at, number, range_within, share
 from showing import summary_of
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 

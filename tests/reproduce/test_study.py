@@ -24,6 +24,8 @@ from dpbandits.reproduce.claims.horizon import _is_same_with_longer_horizon
 from dpbandits.reproduce.experiments import FORMS, PANELS, TWO_ARMS
 from dpbandits.reproduce.figures import _apart, draw_panel
 
+pytestmark = pytest.mark.slow
+
 Small = tuple[Study, dict[str, Finding], Path]
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 FLAGS = "--quick --horizon 2000 --runs 5"

@@ -14,6 +14,8 @@ from dpbandits.reproduce.claims import bounds, counters, definition, interval, o
 from dpbandits.theory import upper_bounds
 from showing import Shown, Told, around, by_kind, flat
 
+pytestmark = pytest.mark.slow
+
 HOLDS, ONLY_IF, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.ONLY_IF, Verdict.FAILS, Verdict.UNDECIDED
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 NOISE = 5000.0

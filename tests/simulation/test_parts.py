@@ -16,6 +16,8 @@ from dpbandits.policies.base import every_step
 from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.parts import Parts
 
+pytestmark = pytest.mark.slow
+
 TWO = dpb.Bernoulli([0.9, 0.6])
 
 

@@ -20,6 +20,8 @@ from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import log_spaced
 from explore_then_commit import ExploreThenCommit
 
+pytestmark = pytest.mark.slow
+
 TWO = dpb.Bernoulli([0.9, 0.6])
 INTERVAL = dpb.DPUCBInt(epsilon=1.0, delta=1e-6)
 POLICIES = [dpb.UCB(), INTERVAL, dpb.DPUCB(epsilon=1.0)]

@@ -13,6 +13,8 @@ from dpbandits.theory import bernoulli_kl, private_divergence
 from dpbandits.theory.divergences import bernoulli_kl_inverse, private_divergence_inverse
 from oracles import largest_mean, private_divergence_by_search
 
+pytestmark = pytest.mark.slow
+
 MEANS = (0.0, 1e-6, 0.01, 0.2, 0.5, 0.6, 0.97, 1 - 1e-6, 1.0)
 EPSILONS = (1e-6, 1e-3, 0.1, 0.7, 3.0, 20.0, 36.8, 40.0, 700.0)
 LEVELS = (1e-12, 1e-9, 1e-5, 0.01, 0.3, 1.0, 4.0, 36.0, 45.0, 800.0, 1e5, 1e300)

@@ -52,6 +52,7 @@ class Driver:
         """
         todo = iter(chunks)
         waiting: deque[Future[Result]] = deque()
+        is_done = False
         try:
             for chunk in islice(todo, self.workers + 1):  # so much ahead that no core waits, and no more
                 waiting.append(self._pool.submit(play, chunk))
@@ -60,8 +61,9 @@ class Driver:
                 waiting.popleft()
                 waiting.extend(self._pool.submit(play, chunk) for chunk in islice(todo, 1))
                 yield result
+            is_done = True
         finally:
-            if waiting:
+            if not is_done:  # also by an interrupt before anything is waited for
                 stop[0] = 1
                 self._pool.shutdown(cancel_futures=True)
                 stop[0] = 0  # now that nobody plays any more
