@@ -22,6 +22,7 @@ import dpbandits as dpb
 from candidates import SlopedIMED, TailIMED, TwoMeansIMED
 from dpbandits.comparison import Case, Contender, Leaderboard, Score, compare, random_cases
 from dpbandits.comparison.leaderboard import is_worse
+from dpbandits.engine.driver import Chunk
 from dpbandits.policies import Policy
 from dpbandits.simulation.job import Job
 from report import seconds, table, write_section
@@ -208,8 +209,8 @@ def speed() -> None:
             times = []
             for horizon in (10**5, 10**12):
                 job = Job(make(epsilon), environment, horizon, np.array([horizon]))
-                job.play(np.random.SeedSequence(1), 0)  # compiles it
-                times.append(seconds(partial(job.play, np.random.SeedSequence(1), 1000)) * 1e3)
+                job.play(Chunk(0, np.random.SeedSequence(1)))  # compiles it
+                times.append(seconds(partial(job.play, Chunk(1000, np.random.SeedSequence(1)))) * 1e3)
             rows.append([name, f"{epsilon:g}", *(f"{each:.1f}" for each in times), f"{times[1] / times[0]:.1f}"])
     rows.sort()
     _write(

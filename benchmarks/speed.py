@@ -19,6 +19,7 @@ from pymab._backend import run_native_experiment
 from river import bandit as river_bandit
 
 import dpbandits as dpb
+from dpbandits.engine.driver import Chunk
 from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments import reward
 from dpbandits.environments.alias import GROUPS, alias_tables, from_tables
@@ -78,8 +79,8 @@ def floor(arms: int) -> float:
 
 def ours(policy: Policy, arms: int) -> float:
     job = Job(policy, dpb.Bernoulli(SCENARIOS[arms]), HORIZON, np.array([HORIZON]))
-    job.play(np.random.SeedSequence(1), 0)  # compiles it
-    return seconds(lambda: job.play(np.random.SeedSequence(1), 20), 5) / 20 / HORIZON
+    job.play(Chunk(0, np.random.SeedSequence(1)))  # compiles it
+    return seconds(lambda: job.play(Chunk(20, np.random.SeedSequence(1))), 5) / 20 / HORIZON
 
 
 def peers(arms: int) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,15 +15,29 @@ from dpbandits.engine.driver import Chunk, Driver, chunks_of, cores
 SEED = np.random.SeedSequence(7, spawn_key=(3,))
 
 
+def number_of(chunk: Chunk) -> int:
+    return chunk.seed.spawn_key[-1]
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """Everybody who begins to play ends again."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
 def test_chunks_are_all_runs_with_the_seeds_that_spawn_gives() -> None:
     whole = list(chunks_of(SEED, 130, 64))
-    assert [(chunk.first, chunk.runs) for chunk in whole] == [(0, 64), (64, 64), (128, 2)]
+    assert [chunk.runs for chunk in whole] == [64, 64, 2]
     spawned = np.random.SeedSequence(7, spawn_key=(3,)).spawn(3)
     assert [chunk.seed.generate_state(4).tolist() for chunk in whole] == [
         child.generate_state(4).tolist() for child in spawned
     ]
     rest = list(chunks_of(SEED, 200, 64, done=64))
-    assert [(chunk.first, chunk.runs) for chunk in rest] == [(64, 64), (128, 64), (192, 8)]
+    assert [chunk.runs for chunk in rest] == [64, 64, 8]
     assert rest[0].seed.generate_state(4).tolist() == whole[1].seed.generate_state(4).tolist()
 
 
@@ -31,37 +46,36 @@ def test_results_come_in_order_whoever_is_ready_first() -> None:
     second = threading.Event()
     begun: list[int] = []
 
-    def play(chunk: Chunk) -> int:
-        begun.append(chunk.first)
-        if chunk.first == 0:
+    def play(chunk: Chunk, stop: Any) -> int:
+        begun.append(number_of(chunk))
+        if number_of(chunk) == 0:
             assert second.wait(60)
-        if chunk.first == 10:
+        if number_of(chunk) == 1:
             second.set()
-        return chunk.first
+        return number_of(chunk)
 
-    results = Driver(2).results(play, chunks_of(SEED, 50, 10), np.zeros(1, dtype=np.int64))
+    results = Driver(2).results(play, chunks_of(SEED, 50, 10))
     assert next(results) == 0
-    assert set(begun) <= {0, 10, 20, 30}
-    assert list(results) == [10, 20, 30, 40]
+    assert set(begun) <= {0, 1, 2, 3}
+    assert list(results) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("leaves", ["closed", "failed"])
 def test_who_leaves_early_ends_the_others_and_can_begin_again(leaves: str) -> None:
-    stop = np.zeros(1, dtype=np.int64)
     ended: list[int] = []
 
-    def play(chunk: Chunk) -> int:
-        if chunk.first == 0:
+    def play(chunk: Chunk, stop: Any) -> int:
+        if number_of(chunk) == 0:
             return 0
-        if leaves == "failed" and chunk.first == 10:
+        if leaves == "failed" and number_of(chunk) == 1:
             raise dpb.InvalidInput("Expected something else.")
         while not stop[0]:  # as the loop does
             pass
-        ended.append(chunk.first)
-        return chunk.first
+        ended.append(number_of(chunk))
+        return number_of(chunk)
 
     driver = Driver(2)
-    results: Any = driver.results(play, chunks_of(SEED, 1000, 10), stop)
+    results = driver.results(play, chunks_of(SEED, 1000, 10))
     assert next(results) == 0
     if leaves == "failed":
         with pytest.raises(dpb.InvalidInput, match="something else"):
@@ -69,22 +83,42 @@ def test_who_leaves_early_ends_the_others_and_can_begin_again(leaves: str) -> No
     else:
         results.close()
     assert len(ended) <= 3
-    assert stop[0] == 0
-    assert list(driver.results(lambda chunk: chunk.runs, chunks_of(SEED, 25, 10), stop)) == [10, 10, 5]
+    assert list(driver.results(lambda chunk, stop: (chunk.runs, int(stop[0])), chunks_of(SEED, 25, 10))) == [
+        (10, 0),
+        (10, 0),
+        (5, 0),
+    ]
 
 
+@pytest.mark.usefixtures("threads")
 def test_an_interrupt_ends_what_is_played() -> None:
     """It comes while a thread is at work, and reaches the one that waits, which ends the thread."""
-    stop = np.zeros(1, dtype=np.int64)
 
-    def play(chunk: Chunk) -> None:
+    def play(chunk: Chunk, stop: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         while not stop[0]:
             pass
 
     with pytest.raises(KeyboardInterrupt):
-        list(Driver(1).results(play, chunks_of(SEED, 10, 10), stop))
-    assert stop[0] == 0
+        list(Driver(1).results(play, chunks_of(SEED, 10, 10)))
+
+
+@pytest.mark.usefixtures("threads")
+def test_an_interrupt_while_a_thread_starts_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool does not know of that thread, and nobody waits for it."""
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    def play(chunk: Chunk, stop: Any) -> None:
+        while not stop[0]:
+            pass
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(Driver(1).results(play, chunks_of(SEED, 10, 10)))
 
 
 def test_compiling_is_not_done_by_the_thread_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 import dpbandits as dpb
+from dpbandits.engine.driver import Chunk
 from dpbandits.engine.game import Game
 from dpbandits.engine.loop import NO_MISTAKE, play, rules_of, shuffle
 from dpbandits.mechanisms import SeededNoise
@@ -40,7 +41,7 @@ def test_shuffled_runs_are_runs_of_the_shuffled_arms() -> None:
     means, horizon, policy = np.array([0.2, 0.9, 0.4]), 300, dpb.DPUCB(epsilon=1.0)
     times = np.array([10, horizon])
     job = Job(policy, dpb.Bernoulli(means), horizon, times, kinds=np.arange(3), shuffled=True)
-    compiled = job.play(np.random.SeedSequence(3), 5)
+    compiled = job.play(Chunk(5, np.random.SeedSequence(3)))
     noise, order = SeededNoise(np.random.SeedSequence(3)), np.arange(3).reshape(1, 3)
     orders = []
     for run in range(5):

@@ -19,6 +19,7 @@ import oracles
 from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.taint import TaintNoise
+from dpbandits.engine.driver import Chunk
 from dpbandits.engine.game import CUTS, Game
 from dpbandits.engine.loop import NO_MISTAKE, Task, play_runs, rules_of
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
@@ -351,12 +352,12 @@ def decorator_lines(code: CodeType) -> range:
 def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool) -> None:
     environment, horizon = dpb.Bernoulli([0.31, 0.7, 0.52]), horizon_of(policy)
     every_step, kinds = np.arange(1, horizon + 1), np.arange(ARMS)
-    compiled = Job(policy, environment, horizon, every_step, kinds=kinds, blocks=blocks).play(SEEDS, 3)
+    compiled = Job(policy, environment, horizon, every_step, kinds=kinds, blocks=blocks).play(Chunk(3, SEEDS))
     game = Game(policy, ARMS, horizon, SeededNoise(SEEDS))
     plain = room_for_regrets(environment.gaps, every_step, kinds, 3)
     rules = rules_of(ARMS, horizon, longest_block=2**62 if blocks else 1)
     task = Task(environment.configure(), plain, rules)
-    assert play_runs(task, game.params, game.state, game.noise, 3, rules.stop) == NO_MISTAKE
+    assert play_runs(task, game.params, game.state, game.noise, 3) == NO_MISTAKE
     for name in ("regrets", "switches", "plays", "chosen"):
         assert getattr(compiled, name).tolist() == getattr(plain, name).tolist()
     arms = plain.chosen
@@ -394,7 +395,7 @@ def test_blocks_and_steps_have_the_same_distribution(policy: Policy) -> None:
     for blocks in (True, False):
         job = Job(policy, environment, horizon, np.array([50, horizon]), blocks=blocks)
         seed = np.random.SeedSequence(2 if has_blocks and blocks else 1)
-        played[blocks] = job.play(seed, 4000 if has_blocks else 50).regrets
+        played[blocks] = job.play(Chunk(4000 if has_blocks else 50, seed)).regrets
     if has_blocks:
         is_constant = not np.ptp(played[True], axis=0).any()  # in turn, DP-SE has the same regret in every run
         assert is_constant or not np.array_equal(played[True], played[False])
@@ -411,7 +412,7 @@ def test_the_test_of_distributions_has_power() -> None:
         job = Job(
             dpb.DPUCBInt(epsilon=3.0, delta=DELTA, v=v), dpb.Bernoulli([0.3, 0.8, 0.5]), HORIZON, np.array([HORIZON])
         )
-        samples.append(job.play(np.random.SeedSequence(seed), 4000).regrets[:, 0])
+        samples.append(job.play(Chunk(4000, np.random.SeedSequence(seed))).regrets[:, 0])
     assert not same_distribution(*samples)
 
 
@@ -443,7 +444,7 @@ def test_arms_are_treated_alike(policy: Policy) -> None:
     samples = []
     for means, seed in (([0.25, 0.75, 0.5], 3), ([0.75, 0.5, 0.25], 4)):
         job = Job(policy, dpb.Bernoulli(means), horizon_of(policy), np.array([horizon_of(policy)]))
-        samples.append(job.play(np.random.SeedSequence(seed), 3000).regrets[:, 0])
+        samples.append(job.play(Chunk(3000, np.random.SeedSequence(seed))).regrets[:, 0])
     assert same_distribution(*samples)
 
 

@@ -11,6 +11,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits._progress import Progress
+from dpbandits.engine.driver import Chunk
 from dpbandits.environments import Replay, Uniform
 from dpbandits.mechanisms import public
 from dpbandits.policies import Setup, select
@@ -64,12 +65,12 @@ def test_kept_runs_are_not_played_again(tmp_path: Path, monkeypatch: pytest.Monk
     class Killed(BaseException):
         pass
 
-    def counted(self: Job, seed: np.random.SeedSequence, runs: int) -> Regrets:
+    def counted(self: Job, chunk: Chunk, stopped: Any) -> Regrets:
         nonlocal played
-        played += runs
+        played += chunk.runs
         if played == stop:
             raise Killed
-        return play(self, seed, runs)
+        return play(self, chunk, stopped)
 
     play, stop = Job.play, 100
     monkeypatch.setattr(Job, "play", counted)
@@ -318,16 +319,18 @@ def test_new_kernels_for_old_params_are_refused() -> None:
 def test_a_running_simulation_can_be_stopped() -> None:
     """As Ctrl-C does: a run that would take hours ends at once."""
     job = Job(dpb.UCB(), TWO, 10**13, np.array([10**13]))
+    chunk, stop = Chunk(3, np.random.SeedSequence(1)), np.zeros(1, dtype=np.int64)
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(job.play, np.random.SeedSequence(1), 3)
+        running = pool.submit(job.play, chunk, stop)
         assert not running.done()
-        job.stop[0] = 1
+        stop[0] = 1
         running.result()
     # A block that is drawn reward by reward ends as well.
     job = Job(ExploreThenCommit(epsilon=1.0, plays=1), Uniform([0.1, 0.2], [0.3, 0.4]), 10**13, np.array([10**13]))
+    stop[0] = 0
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(job.play, np.random.SeedSequence(1), 3)
-        job.stop[0] = 1
+        running = pool.submit(job.play, chunk, stop)
+        stop[0] = 1
         running.result()
 
 

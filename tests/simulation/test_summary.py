@@ -1,16 +1,18 @@
 """Summaries of many runs: the same numbers as from the runs themselves, in memory that does not grow."""
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import dpbandits as dpb
+from dpbandits._progress import Progress
+from dpbandits.engine.driver import Chunk
 from dpbandits.errors import InvalidInput
 from dpbandits.simulation import RegretSummary, summarise
 from dpbandits.simulation.job import Job
@@ -107,27 +109,43 @@ def test_only_a_few_chunks_are_in_memory_at_once(monkeypatch: pytest.MonkeyPatch
     assert most <= 4
 
 
-class Noted(list[int]):
-    """Keeps what is written into it."""
+@pytest.fixture
+def stops(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the loops look at that have been begun."""
+    play, found = Job.play, []
 
-    def __init__(self, size: int) -> None:
-        super().__init__([0] * size)
-        self.written: list[int] = []
+    def noted(job: Job, chunk: Chunk, stop: Any) -> Any:
+        found.append(stop)
+        return play(job, chunk, stop)
 
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self.written.append(value)
-        super().__setitem__(place, value)
+    monkeypatch.setattr(Job, "play", noted)
+    return found
 
 
-def test_leaving_a_summary_stops_the_runs_that_are_being_played() -> None:
+def test_leaving_a_summary_stops_the_runs_that_are_being_played(stops: list[Any]) -> None:
     """What their loops look at says so, and not before."""
-    stop = Noted(1)
-    with patch.object(Job, "stop", stop):
-        growing = summarise(dpb.UCB(), TWO, horizon=1000, runs=6400, seed=0, workers=2)
-        next(growing)
-        assert stop.written == []
-        del growing  # as a loop does that is left
-    assert stop.written == [1, 0]
+    growing = summarise(dpb.UCB(), TWO, horizon=1000, runs=6400, seed=0, workers=2)
+    next(growing)
+    assert not any(stop[0] for stop in stops)
+    del growing  # as a loop does that is left
+    assert all(stop[0] for stop in stops)
+
+
+@pytest.mark.parametrize("play", [dpb.simulate, dpb.compare, dpb.plan], ids=["simulate", "compare", "plan"])
+def test_an_interrupt_between_two_chunks_stops_them_too(
+    play: Callable[..., Any], stops: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where its traceback is kept, as in a notebook, and with it all that the loop had."""
+
+    def interrupted(bar: Progress, steps: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        play(dpb.recommended(epsilon=1.0), TWO, horizon=1000, runs=640)
+    assert kept.traceback
+    assert stops
+    assert all(stop[0] for stop in stops)
 
 
 def test_the_regrets_at_the_end_are_counted() -> None:

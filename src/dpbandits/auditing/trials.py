@@ -1,7 +1,8 @@
 """Trials: one policy, played very often in the same environment, usually on rewards that are given in advance."""
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from dpbandits.environments.given import Given
 from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import Policy
 
-Result = TypeVar("Result")
 _FIRST_ROOM = 64  # releases
 _STEPS_AT_ONCE = 2**24
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 2**15
@@ -85,8 +85,12 @@ class Trials:
     def outcomes(self, environment: Environment, trials: int, *key: int) -> Outcomes:
         """Play in this environment and count the sequences of arms."""
         found = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        for codes in self._results(lambda chunk: self._codes(environment, chunk), environment, trials, key):
-            found = found.joined(Outcomes(*np.unique(codes, return_counts=True)))
+        played = self._driver.results(
+            lambda chunk, stop: self._codes(environment, chunk, stop), self._chunks(environment, trials, key)
+        )
+        with closing(played):
+            for codes in played:
+                found = found.joined(Outcomes(*np.unique(codes, return_counts=True)))
         return found
 
     def scores(
@@ -96,47 +100,54 @@ class Trials:
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """
-        played = self._results(lambda chunk: self._scores(environment, first, second, chunk), environment, trials, key)
+        played = self._driver.results(
+            lambda chunk, stop: self._scores(environment, first, second, chunk, stop),
+            self._chunks(environment, trials, key),
+        )
         return np.concatenate(list(played))
 
     def sequence(self, code: int, environment: Environment, trials: int, *key: int) -> tuple[int, ...]:
         """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments; else none."""
         if self.is_exact:
             return tuple(code // self.arms**place % self.arms for place in range(self.horizon - 1, -1, -1))
-        for chunk in self._chunks(environment, trials, key):
-            found = np.flatnonzero(self._codes(environment, chunk) == code)
-            if len(found):
-                path = self._path(environment, chunk, int(found[0]))
-                decisions = int(np.searchsorted(np.cumsum(path[:, 1]), self.horizon)) + 1
-                return tuple(np.repeat(path[:decisions, 0], path[:decisions, 1]).tolist())
-        return ()
+        played = self._driver.results(
+            lambda chunk, stop: self._path(environment, chunk, stop, code), self._chunks(environment, trials, key)
+        )
+        with closing(played):
+            return next((path for path in played if path), ())
 
-    def _codes(self, environment: Environment, chunk: Chunk) -> NDArray[np.int64]:
+    def _codes(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a number for the sequence of arms of every run."""
         codes = self._player.room((chunk.runs,), np.int64)
-        self._player.play(self._task(environment, chunk.runs, codes, steps=0), chunk.runs, chunk.seed)
+        self._player.play(self._task(environment, chunk.runs, codes, 0, stop), chunk.runs, chunk.seed)
         return self._player.fetched(codes)
 
-    def _path(self, environment: Environment, chunk: Chunk, run: int) -> NDArray[np.int64]:
-        """Return the decisions of one run of a chunk: rows of arm and plays."""
-        task = self._task(environment, 1, self._player.room((0,), np.int64), steps=self.horizon)
-        self._player.play(task, 1, chunk.seed, first=run)
-        path: NDArray[np.int64] = self._player.fetched(task.trace.paths)[0]
-        return path
+    def _path(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64], code: int) -> tuple[int, ...]:
+        """Return the arms of the first run of a chunk that has this code; else none."""
+        found = np.flatnonzero(self._codes(environment, chunk, stop) == code)
+        if not len(found):
+            return ()
+        task = self._task(environment, 1, self._player.room((0,), np.int64), self.horizon, stop)
+        self._player.play(task, 1, chunk.seed, first=int(found[0]))
+        arms, plays = self._player.fetched(task.trace.paths)[0].T
+        decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # nobody has written into what is behind them
+        return tuple(np.repeat(arms[:decisions], plays[:decisions]).tolist())
 
-    def _task(self, environment: Environment, runs: int, codes: Any, steps: int) -> Task:
+    def _task(self, environment: Environment, runs: int, codes: Any, steps: int, stop: NDArray[np.int64]) -> Task:
         environment.check_horizon(self.horizon)
         if environment.arms != self.arms:
             raise InvalidInput(f"Expected {environment!r} to have {counted(self.arms, 'arm')}.")
         paths = self._player.room((self._player.rows(runs), steps, 2), np.int64)
         trace = Decisions(self.arms, self.is_exact, codes, paths)
-        return Task(self._player.moved(environment.configure()), trace, self._player.rules(runs))
+        return Task(self._player.moved(environment.configure()), trace, self._player.rules(stop))
 
-    def _scores(self, environment: Environment, first: Given, second: Given, chunk: Chunk) -> NDArray[np.float64]:
+    def _scores(
+        self, environment: Environment, first: Given, second: Given, chunk: Chunk, stop: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """Return the scores of every run."""
         player, runs = self._player, chunk.runs
         rows, scores = player.rows(runs), player.room((runs, COLUMNS))
-        played = self._task(environment, runs, player.room((0,), np.int64), steps=self.horizon)
+        played = self._task(environment, runs, player.room((0,), np.int64), self.horizon, stop)
         while True:
             room = self._room  # another thread may make it larger
             task = ScoringTask(
@@ -158,11 +169,6 @@ class Trials:
     def _chunks(self, environment: Environment, trials: int, key: tuple[int, ...]) -> Iterator[Chunk]:
         seed = np.random.SeedSequence(self._entropy, spawn_key=(_seed_key(environment), *key))
         return chunks_of(seed, trials, self._at_once)
-
-    def _results(
-        self, play: Callable[[Chunk], Result], environment: Environment, trials: int, key: tuple[int, ...]
-    ) -> Iterator[Result]:
-        return self._driver.results(play, self._chunks(environment, trials, key), self._player.stop)
 
 
 def _seed_key(environment: Environment) -> int:

@@ -8,6 +8,7 @@ best arm would decide.
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,9 +87,10 @@ def plan(
             chunks = played_chunks(
                 policy, environment, times, runs=number, seed=seed, kinds=is_worse, shuffled=True, workers=workers
             )
-            for chunk in chunks:
-                played.add(chunk.regrets, chunk.plays[:, :, 1])
-                bar.advance(len(chunk.regrets))
+            with closing(chunks):
+                for chunk in chunks:
+                    played.add(chunk.regrets, chunk.plays[:, :, 1])
+                    bar.advance(len(chunk.regrets))
             answers.append(played.answer(name, epsilon, proved_delta(policy, horizon)))
     return Plan(environment, horizon, times, answers[0], tuple(answers[1:]), tolerance)
 

@@ -31,12 +31,10 @@ class CPUPlayer:
         require_extras("numba")
         self._policy, self._arms, self._horizon = policy, arms, horizon
         self._setup = policy.configure(arms, horizon)
-        # Whoever writes something else than 0 here ends the runs that are being played. Their numbers are not complete.
-        self.stop = np.zeros(1, dtype=np.int64)
         self._loops: dict[tuple[type, ...], Any] = {}
 
     def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
-        """Play so many runs of a task; return 0, or another positive answer of the task.
+        """Play so many runs of a task; return 0, or the first answer that is not.
 
         `first` is the number of the first run that is kept: those before it are played as well.
         """
@@ -44,7 +42,7 @@ class CPUPlayer:
 
         noise, state = SeededNoise(seed), self._state()
         try:
-            answer = self._loop(task, state, noise)(task, self._setup.params, state, noise, first + runs, self.stop)
+            answer = self._loop(task, state, noise)(task, self._setup.params, state, noise, first + runs)
         except NumbaError as problem:
             self._play_in_python(task.environment)  # a mistake that Python finds too is easier to understand there
             raise InvalidInput(
@@ -55,9 +53,9 @@ class CPUPlayer:
         check_answer(self._policy, self._arms, answer)
         return int(answer)
 
-    def rules(self, runs: int, *, longest_block: int = FOREVER, shuffled: bool = False) -> Rules:
-        """Return the rules of so many runs, which `stop` ends."""
-        return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=self.stop)
+    def rules(self, stop: NDArray[np.int64] | None, *, longest_block: int = FOREVER, shuffled: bool = False) -> Rules:
+        """Return the rules of runs that `stop` ends; the numbers of those are not complete."""
+        return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=stop)
 
     def rows(self, runs: int) -> int:
         """Return how many of so many runs are played at the same time."""

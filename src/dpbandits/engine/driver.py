@@ -7,7 +7,7 @@ the one that waits: an interrupt (Ctrl-C) that arrived inside numba's callbacks 
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -23,7 +23,6 @@ Result = TypeVar("Result")
 class Chunk(NamedTuple):
     """Some runs, and the seed of their generator."""
 
-    first: int
     runs: int
     seed: np.random.SeedSequence
 
@@ -32,7 +31,7 @@ def chunks_of(seed: np.random.SeedSequence, runs: int, size: int, done: int = 0)
     """Yield the runs that are not done, so many at once, each chunk with the seed that `spawn` would give it."""
     for first in range(done, runs, size):
         child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, first // size))
-        yield Chunk(first, min(size, runs - first), child)
+        yield Chunk(min(size, runs - first), child)
 
 
 class Driver:
@@ -43,30 +42,30 @@ class Driver:
         self.workers = cores() if workers is None else _validate.integer("[1, 1024]", workers=workers)
         self._pool = ThreadPoolExecutor(self.workers)
 
-    def results(
-        self, play: Callable[[Chunk], Result], chunks: Iterable[Chunk], stop: NDArray[np.int64]
-    ) -> Iterator[Result]:
+    def results(self, play: Callable[[Chunk, NDArray[np.int64]], Result], chunks: Iterable[Chunk]) -> Generator[Result]:
         """Play chunks and yield what comes of each, in order.
 
-        Whoever leaves early, or is interrupted, ends the others: `stop` is what their loops look at.
+        The second argument of `play` is what its loop looks at: whoever is interrupted here, or closes this early,
+        writes something else than 0 there, and so ends all that is being played.
         """
         todo = iter(chunks)
+        stop = np.zeros(1, dtype=np.int64)
         waiting: deque[Future[Result]] = deque()
         is_done = False
         try:
             for chunk in islice(todo, self.workers + 1):  # so much ahead that no core waits, and no more
-                waiting.append(self._pool.submit(play, chunk))
+                waiting.append(self._pool.submit(play, chunk, stop))
             while waiting:
                 result = waiting[0].result()
                 waiting.popleft()
-                waiting.extend(self._pool.submit(play, chunk) for chunk in islice(todo, 1))
+                waiting.extend(self._pool.submit(play, chunk, stop) for chunk in islice(todo, 1))
                 yield result
             is_done = True
         finally:
             if not is_done:  # also by an interrupt before anything is waited for
+                # For good: an interrupt while a thread starts leaves one behind that the pool does not wait for.
                 stop[0] = 1
                 self._pool.shutdown(cancel_futures=True)
-                stop[0] = 0  # now that nobody plays any more
                 self._pool = ThreadPoolExecutor(self.workers)
 
 

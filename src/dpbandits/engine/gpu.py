@@ -12,7 +12,7 @@ from dpbandits._extras import require_extras
 from dpbandits.engine.loop import Rules, check_answer, rules_of
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies.base import FOREVER, Policy
+from dpbandits.policies.base import Policy
 
 _MOST_AT_ONCE = 2**20
 _BYTES_AT_ONCE = 2**32
@@ -47,7 +47,6 @@ class GPUPlayer:
         if not has_gpu():
             raise InvalidInput("Expected gpu=True where there is a GPU: none was found.")
         self._policy, self._arms, self._horizon = policy, arms, horizon
-        self.stop = np.zeros(1, dtype=np.int64)  # nobody looks at it: a launch is short
         setup = policy.configure(arms, horizon)
         self._params = self.moved(setup.params)
         self._state = allocate(setup.state_class, setup.sizes, np.float64)
@@ -57,7 +56,7 @@ class GPUPlayer:
         return max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // (_bytes(self._state) + needed)))
 
     def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
-        """Play run number `first` and those after it; return 0, or the largest answer of the task."""
+        """Play run number `first` and those after it; return 0, or the largest answer."""
         from numba.core.errors import NumbaError
 
         from dpbandits.engine.cuda import new_generators, player
@@ -79,11 +78,10 @@ class GPUPlayer:
         check_answer(self._policy, self._arms, int(found.min(initial=0)))
         return int(found.max(initial=0))
 
-    def rules(self, runs: int, *, longest_block: int = FOREVER, shuffled: bool = False) -> Rules:
-        """Return the rules of so many runs: each has an order of its arms for itself."""
-        rules = rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled)
-        rows = runs if shuffled else 1
-        return rules._replace(orders=self.moved(np.tile(rules.orders, (rows, 1))), stop=self.moved(rules.stop))
+    def rules(self, stop: NDArray[np.int64]) -> Rules:
+        """Return the rules of runs. None looks at `stop` again after it has begun: a launch is short."""
+        rules: Rules = self.moved(rules_of(self._arms, self._horizon, stop=stop))
+        return rules
 
     def rows(self, runs: int) -> int:
         """Return how many of so many runs are played at the same time: all."""

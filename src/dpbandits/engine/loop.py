@@ -153,13 +153,13 @@ def clear(part: Any) -> None:
         part.fill(0)
 
 
-def play_runs(task: Any, params: Any, state: Any, noise: Any, runs: int, stop: Any) -> int:
+def play_runs(task: Any, params: Any, state: Any, noise: Any, runs: int) -> int:
     """Play so many runs one after the other, all from one source of noise, up to the first mistake, and return it.
 
     Many runs go through one call, since a call from Python costs more than a short run.
     """
     for run in range(runs):
-        if stop[0] != 0:
+        if task.rules.stop[0] != 0:
             return NO_MISTAKE
         clear(state)
         answer = play_run(task, params, state, noise, run)

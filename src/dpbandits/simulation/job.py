@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.engine.cpu import CPUPlayer
+from dpbandits.engine.driver import Chunk
 from dpbandits.engine.loop import Task
 from dpbandits.environments.base import Environment, block_sum, one_by_one
 from dpbandits.policies.base import FOREVER, Policy
@@ -45,14 +46,9 @@ class Job:
         self._longest_block = 1 if not blocks else _LONGEST_LOOP if is_slow else FOREVER
         try_out(environment, horizon)
 
-    def play(self, seed: np.random.SeedSequence, runs: int) -> Regrets:
-        """Play so many runs and return what was written down."""
-        trace = room_for_regrets(self._gaps, self._checkpoints, self._kinds, runs)
-        rules = self._player.rules(runs, longest_block=self._longest_block, shuffled=self._shuffled)
-        self._player.play(Task(self._params, trace, rules), runs, seed)
+    def play(self, chunk: Chunk, stop: NDArray[np.int64] | None = None) -> Regrets:
+        """Play some runs, which something else than 0 in `stop` ends, and return what was written down."""
+        trace = room_for_regrets(self._gaps, self._checkpoints, self._kinds, chunk.runs)
+        rules = self._player.rules(stop, longest_block=self._longest_block, shuffled=self._shuffled)
+        self._player.play(Task(self._params, trace, rules), chunk.runs, chunk.seed)
         return trace
-
-    @property
-    def stop(self) -> NDArray[np.int64]:
-        """Whoever writes something else than 0 here ends the runs that are being played, in whatever thread."""
-        return self._player.stop

@@ -12,8 +12,8 @@ Runs come in chunks that share a generator, so only whole chunks can be gone on 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -154,21 +154,22 @@ class Parts:
                     return summary
         return None
 
-    def _grown(self, key: str, growing: Iterator[RegretSummary], done: int, lasting: tuple[int, int]) -> RegretSummary:
+    def _grown(self, key: str, growing: Generator[RegretSummary], done: int, lasting: tuple[int, int]) -> RegretSummary:
         """Return the last summary. It and that of the last whole chunk are kept, others until the next one is saved."""
         saved, started = time.monotonic(), time.process_time()
         passing: tuple[int, ...] = ()
-        for summary in growing:
-            self.on_runs(summary.runs - done)
-            self.pulls += (summary.runs - done) * summary.horizon
-            done = summary.runs
-            if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
-                self.seconds += time.process_time() - started
-                self._save(key, (done,), summary.save)
-                if passing:
-                    self._drop(key, passing)
-                passing = () if done in lasting else (done,)
-                saved, started = time.monotonic(), time.process_time()
+        with closing(growing):
+            for summary in growing:
+                self.on_runs(summary.runs - done)
+                self.pulls += (summary.runs - done) * summary.horizon
+                done = summary.runs
+                if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+                    self.seconds += time.process_time() - started
+                    self._save(key, (done,), summary.save)
+                    if passing:
+                        self._drop(key, passing)
+                    passing = () if done in lasting else (done,)
+                    saved, started = time.monotonic(), time.process_time()
         return summary
 
     # ---- the runs themselves
@@ -196,7 +197,7 @@ class Parts:
     def _filled(
         self,
         key: str,
-        playing: Iterator[Regrets],
+        playing: Generator[Regrets],
         done: int,
         rows: dict[str, NDArray[Any]],
         lasting: tuple[int, int],
@@ -204,17 +205,18 @@ class Parts:
         """Fill in the runs that are played, in files of their own, and return how many they are."""
         first = begun = done
         saved, started = time.monotonic(), time.process_time()
-        for some in playing:
-            stop = done + len(some.regrets)
-            for name, array in rows.items():
-                array[done:stop] = getattr(some, name)
-            self.on_runs(stop - done)
-            done = stop
-            if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
-                self.seconds += time.process_time() - started
-                arrays = {name: array[first:done] for name, array in rows.items()}
-                self._save(key, (first, done), partial(_writing.write_arrays, arrays=arrays))
-                first, saved, started = done, time.monotonic(), time.process_time()
+        with closing(playing):
+            for some in playing:
+                stop = done + len(some.regrets)
+                for name, array in rows.items():
+                    array[done:stop] = getattr(some, name)
+                self.on_runs(stop - done)
+                done = stop
+                if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+                    self.seconds += time.process_time() - started
+                    arrays = {name: array[first:done] for name, array in rows.items()}
+                    self._save(key, (first, done), partial(_writing.write_arrays, arrays=arrays))
+                    first, saved, started = done, time.monotonic(), time.process_time()
         return done - begun
 
     # ---- files
@@ -252,7 +254,7 @@ def _room(runs: int, points: int, arms: int) -> dict[str, NDArray[Any]]:
             rows["plays"] = np.empty((runs, points, arms), dtype=np.int64)
             rows["chosen"] = np.empty((runs, points), dtype=np.int64)
     except MemoryError:
-        needed = runs * points * (1 + arms) * 8 / 2**30
+        needed = runs * points * (2 + arms if arms else 1) * 8 / 2**30
         raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
     return rows
 

@@ -1,6 +1,7 @@
 """played_chunks and summarise: many runs of a policy, over all cores, the same on any number of them."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ def summarise(
     points: int = CHECKPOINTS,
     begun: RegretSummary | None = None,
     progress: bool | None = None,
-) -> Iterator[RegretSummary]:
+) -> Generator[RegretSummary]:
     """Play the same runs as `simulate` and yield their summary, again after every chunk of runs.
 
     It is one summary that grows; its memory does not grow. The last one has all runs.
@@ -64,7 +65,7 @@ def summarise(
         unique_names(policy)  # checks it
         yield summary
         return
-    played = played_chunks(
+    chunks = played_chunks(
         policy,
         environment,
         checkpoints,
@@ -74,7 +75,7 @@ def summarise(
         workers=workers,
         done=summary.runs,
     )
-    with Progress(runs - summary.runs, "runs", progress) as bar:
+    with closing(chunks) as played, Progress(runs - summary.runs, "runs", progress) as bar:
         for chunk in played:
             summary.add(chunk.regrets)
             bar.advance(len(chunk.regrets))
@@ -93,7 +94,7 @@ def played_chunks(
     workers: int | None = None,
     done: int = 0,
     copy: int = 0,
-) -> Iterator[Regrets]:
+) -> Generator[Regrets]:
     """Yield the runs that are not done, chunk by chunk and in order, so that they are the same on any number of cores.
 
     The last checkpoint is the horizon. `kinds` are what arms are told apart by, if their plays are to be kept. `copy`
@@ -104,7 +105,7 @@ def played_chunks(
     driver = Driver(workers)
     job = Job(policy, environment, horizon, checkpoints, kinds=kinds, shuffled=shuffled)
     chunks = chunks_of(seed_of_policy(seed, policy, copy), runs, runs_per_chunk(horizon), done)
-    yield from driver.results(lambda chunk: job.play(chunk.seed, chunk.runs), chunks, job.stop)
+    yield from driver.results(job.play, chunks)
 
 
 def checked(environment: Environment, horizon: int, runs: int, seed: int) -> tuple[int, int, int]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dpbandits.engine.driver import Chunk, Driver
 from dpbandits.policies.base import Policy
 from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim
 from dpbandits.reproduce.claims.evidence import EASY, OURS, long_interval_runs, of_panel
@@ -38,13 +39,10 @@ def no_horizon(study: Study) -> Finding:
 
 
 def _is_same_with_longer_horizon(policy: Policy) -> bool:
-    times = np.arange(1, 501)
-    short_job, long_job = (Job(policy, TWO_ARMS.environment, t, times, blocks=False) for t in (500, 2000))
-    for seed in range(50):
-        short, long = (job.play(np.random.SeedSequence(seed), 1).regrets for job in (short_job, long_job))
-        if not np.array_equal(short, long):
-            return False
-    return True
+    runs = [Chunk(1, np.random.SeedSequence(seed)) for seed in range(50)]
+    jobs = (Job(policy, TWO_ARMS.environment, t, np.arange(1, 501), blocks=False) for t in (500, 2000))
+    short, long = ([played.regrets for played in Driver(1).results(job.play, runs)] for job in jobs)
+    return np.array_equal(short, long)
 
 
 @claim(
