@@ -1,5 +1,6 @@
 """Files are there as a whole or not at all."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,21 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_threads_that_write_one_file_do_not_share_an_unfinished_one(tmp_path: Path) -> None:
+    parts: list[Path] = []
+
+    def write(part: Path) -> None:
+        part.write_bytes(b"outer")
+        parts.append(part)
+        if len(parts) == 1:
+            replace_file(tmp_path / "file", write)
+            assert (tmp_path / "file").read_bytes() == b"outer"
+
+    replace_file(tmp_path / "file", write)
+    assert len(set(parts)) == 2
+    assert (tmp_path / "file").read_bytes() == b"outer"
+
+
 def test_arrays_keep_the_name_that_was_asked_for(tmp_path: Path) -> None:
     write_arrays(tmp_path / "numbers", {"a": np.arange(3)})
     assert np.load(tmp_path / "numbers")["a"].tolist() == [0, 1, 2]
@@ -36,6 +52,17 @@ def test_what_a_link_points_to_is_replaced_and_a_device_is_written_to(tmp_path: 
     write_file(link, b"after")
     assert link.is_symlink()
     assert file.read_bytes() == b"after"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = Path(f"/proc/self/fd/{end}")  # as /dev/stdout is one: a link to something without a name
     written: list[Path] = []
+    replace_file(descriptor, written.append)
+    write_file(pipe, b"through it")
+    assert os.read(end, 100) == b"through it"
+    os.close(end)
+    assert written == [descriptor]
+    assert pipe.is_fifo()
+    written = []
     replace_file(Path("/dev/null"), written.append)
     assert written == [Path("/dev/null")]

@@ -1,9 +1,9 @@
 """Kernels: algorithms written once, as plain Python functions over explicit state.
 
 Nothing here knows numba. `kernel` only records a function, `generic` makes a function whose implementation is
-chosen by the type of its first argument. Live use calls both as they are; `dpbandits.simulation` compiles the
-recorded ones when it is imported, and would resolve a generic in the same way for another target: supporting
-one more machine means registering one more noise class, never touching an algorithm.
+chosen by the type of its first argument. Live use calls both as they are; `dpbandits.engine` compiles the
+recorded ones when something is played, and resolves a generic in the same way for every target: one more machine
+needs one more noise class, and no algorithm is touched.
 
 A kernel may use numbers, arrays, NamedTuples of these, other kernels and generics. It may not allocate. No field of
 such a NamedTuple is called `count` or `index`: these are methods of a tuple, and CUDA code finds the method.

@@ -1,6 +1,7 @@
 """Files that are there as a whole or not at all, whatever happens while they are written."""
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -30,13 +31,15 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Non
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` write a file beside the path, which then takes its place; a pipe or a device is written to."""
-    path = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
     if path.exists() and not path.is_file():
         write(path)
         return
-    part = path.with_name(f"{path.name}{_UNFINISHED}{os.getpid()}")
+    path = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
+    part = path.with_name(f"{path.name}{_UNFINISHED}{secrets.token_hex(8)}")
     try:
         write(part)
+        with open(part, "rb") as file:
+            os.fsync(file.fileno())
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.report import write_report
-from dpbandits.auditing.words import script, sentence, settings, verdict
+from dpbandits.auditing.words import sentence, settings, shown_rewards, verdict
 from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 
@@ -198,9 +198,9 @@ def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
 
 
 def test_rewards_are_shown_as_digits_or_stretches() -> None:
-    assert script([0.0, 1.0, 1.0]) == "011"
-    assert script([0.0] * 70 + [1.0] * 3) == "0 x 70, 1 x 3"
-    assert script([0.0, 1.0] * 50).endswith("...")
+    assert shown_rewards([0.0, 1.0, 1.0]) == "011"
+    assert shown_rewards([0.0] * 70 + [1.0] * 3) == "0 x 70, 1 x 3"
+    assert shown_rewards([0.0, 1.0] * 50).endswith("...")
 
 
 def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) -> None:

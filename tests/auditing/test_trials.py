@@ -30,6 +30,7 @@ from dpbandits.auditing.watched import (
     WatchedNoise,
     expect,
 )
+from dpbandits.engine.cpu import CPUPlayer
 from dpbandits.engine.game import Game
 from dpbandits.engine.gpu import GPUPlayer, has_gpu
 from dpbandits.engine.loop import play_runs
@@ -85,6 +86,15 @@ def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int
         for code, count in zip(outcomes.codes.tolist(), outcomes.counts.tolist(), strict=True)
     }
     assert compiled == {sequence: plain.count(sequence) for sequence in plain}
+
+
+def test_a_sequence_is_read_up_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind it there is whatever was there before: the memory of a GPU is not cleared."""
+    room, rewards = CPUPlayer.room, [float(t % 3 == 1) for t in range(70)]
+    monkeypatch.setattr(CPUPlayer, "room", lambda *asked: room(*asked) - 5)
+    trials = Trials(dpb.DPIMED(epsilon=1.0, first_phase=2), 2, 70, seed=5)
+    code = int(trials.outcomes(Given(rewards, 2), 1).codes[0])
+    assert len(trials.sequence(code, Given(rewards, 2), 1)) == 70
 
 
 def test_a_hash_that_was_not_played_has_no_sequence() -> None:

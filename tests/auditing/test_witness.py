@@ -11,7 +11,7 @@ import dpbandits as dpb
 from dpbandits.auditing.hidden import FEW, Hidden
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.watched import log_density
-from dpbandits.auditing.witness import log_ratio, shifts_for
+from dpbandits.auditing.witness import density_ratio, shifts_for
 from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, RESPONSE, release, reserve
 from dpbandits.mechanisms.draws import uniform
@@ -228,7 +228,7 @@ def test_the_ratio_is_that_of_the_densities() -> None:
 
     shifts = shifts_for(noise, 1)
     assert shifts is not None
-    assert log_ratio(noise, shifts, -1) == pytest.approx(density(1.0) - density(0.0), rel=1e-9)
+    assert density_ratio(noise, shifts, -1) == pytest.approx(density(1.0) - density(0.0), rel=1e-9)
     hidden = TaintNoise(1)  # two noises in one release: no single way
     release(hidden, reward + reserve(hidden, 1.0) + reserve(hidden, 1.0), CARRIED)
     assert shifts_for(hidden, 1) is None

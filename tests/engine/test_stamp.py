@@ -68,6 +68,10 @@ DIFFERENT = {
         "class E(enum.IntEnum):\n    A = 1\ndef f(x): return E.A",
         "class E(enum.IntEnum):\n    A = 2\ndef f(x): return E.A",
     ),
+    "options in a dict": (
+        "A = {'fast': True}\ndef f(x): return g(x, **A)",
+        "A = {'fast': False}\ndef f(x): return g(x, **A)",
+    ),
     "the shape of an array": (
         "A = np.zeros((1, 2))\ndef f(x): return A",
         "A = np.zeros((2, 1))\ndef f(x): return A",

@@ -18,6 +18,18 @@ def test_rewards_come_one_after_the_other_and_blocks_are_their_sums() -> None:
                 assert block_sum(params, arm, plays, t, None) == given.rewards[t - 1 : t - 1 + plays].sum()
 
 
+def test_one_that_differs_in_one_entry_differs_in_one_reward() -> None:
+    """To the bit: each is the number that was given, not a difference of sums, and sums stay within their range."""
+    given = np.random.default_rng(1).choice([0.1, 0.3, 0.7, 1.0], 1000)
+    changed = given.copy()
+    changed[10] = 1 - changed[10]
+    one, other = (Given(rewards, 2).configure() for rewards in (given, changed))
+    played = [[reward(params, 0, t, None) for t in range(1, 1001)] for params in (one, other)]
+    assert played == [given.tolist(), changed.tolist()]
+    ones = Given([0.1] * 10 + [1.0] * 90, 2).configure()
+    assert all(block_sum(ones, 0, plays, t, None) <= plays for t in range(11, 100) for plays in range(1, 101 - t))
+
+
 def test_equal_rewards_are_equal_and_have_the_same_random_numbers() -> None:
     one, same, other, wider = (
         Given([0, 1, 0.5], 2),

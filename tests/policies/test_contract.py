@@ -20,7 +20,7 @@ from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.engine.driver import Chunk
-from dpbandits.engine.game import CUTS, Game
+from dpbandits.engine.game import CUTS, Cut, Game
 from dpbandits.engine.loop import NO_MISTAKE, Task, play_runs, rules_of
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
@@ -128,7 +128,7 @@ def test_every_policy_is_here() -> None:
 
 @every_private_policy
 @pytest.mark.parametrize("cut", CUTS)
-def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, cut: str) -> None:
+def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, cut: Cut) -> None:
     guarantee = policy.guarantee(horizon_of(policy))
     assert guarantee is not None
     noise = tainted(policy, beyond(policy), cut)
@@ -149,7 +149,7 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
     assert guarantee.certified
 
 
-def tainted(policy: Policy, until: int, cut: str) -> TaintNoise:
+def tainted(policy: Policy, until: int, cut: Cut) -> TaintNoise:
     """Play with rewards that refuse to be read, and return the noise source that has the account."""
     noise, rewards = TaintNoise(3), bits(4)
     game = Game(policy, ARMS, horizon_of(policy), noise, object)
@@ -198,7 +198,7 @@ def test_dp_ucb_int_guarantees_what_its_schedule_costs(policy: dpb.DPUCBInt) -> 
 
 @every_other_policy
 @pytest.mark.parametrize("cut", CUTS)
-def test_the_taint_check_finds_who_is_not_private(policy: Policy, cut: str) -> None:
+def test_the_taint_check_finds_who_is_not_private(policy: Policy, cut: Cut) -> None:
     game = Game(policy, ARMS, HORIZON, TaintNoise(3), object)
     with pytest.raises(Leak):
         game.play(lambda t, arm: secret_reward(t, 1.0), HORIZON, cut)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
-from dpbandits.engine.game import Game
+from dpbandits.engine.game import Cut, Game
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SeededNoise, WeightedHybrid
 from dpbandits.policies import Policy, hold, select, update
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
@@ -115,7 +115,7 @@ def test_the_largest_index_is_played(policy: Policy, index: Index, slack: float)
 
 @pytest.mark.parametrize("frozen", [True, False], ids=["frozen", "live"])
 @pytest.mark.parametrize("cut", ["step", "blocks"])
-def test_dp_ucb_int_plays_the_largest_index(frozen: bool, cut: str) -> None:
+def test_dp_ucb_int_plays_the_largest_index(frozen: bool, cut: Cut) -> None:
     """Means and times from the ledger; the frozen bonus is that of the first decision after the release."""
     policy = dpb.DPUCBInt(epsilon=8.0, delta=1e-6, accounting="corollary", bonus="frozen" if frozen else "live")
     times = dpb.privacy.release_times(policy.interval_epsilon, 1.1, "y", horizon=HORIZON).tolist()

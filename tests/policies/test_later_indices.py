@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 import dpbandits as dpb
-from dpbandits.engine.game import Game
+from dpbandits.engine.game import Cut, Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import Policy, hold, select
 from dpbandits.privacy import Ledger
@@ -44,7 +44,7 @@ def each(index: Index) -> Indices:
     return lambda histories, t: [index(history, t) for history in histories]
 
 
-def compared(policy: Policy, indices: Indices, horizon: int, seed: int, cut: str = "blocks") -> tuple[int, int]:
+def compared(policy: Policy, indices: Indices, horizon: int, seed: int, cut: Cut = "blocks") -> tuple[int, int]:
     """Play, compare every decision, and return how many were clear and how many indices were too close to tell."""
     noise = RecordingNoise(SeededNoise(seed), Ledger())
     game = Game(policy, ARMS, horizon, noise)
@@ -272,7 +272,7 @@ CASES: list[tuple[Policy, Indices, int, str]] = [
 @pytest.mark.parametrize(
     ("policy", "indices", "horizon", "cut"), CASES, ids=[repr(policy).replace(" ", "") for policy, *_ in CASES]
 )
-def test_the_best_index_is_played(policy: Policy, indices: Indices, horizon: int, cut: str) -> None:
+def test_the_best_index_is_played(policy: Policy, indices: Indices, horizon: int, cut: Cut) -> None:
     counted = np.array([compared(policy, indices, horizon, seed, cut) for seed in (1, 2)])
     clear, close = counted.sum(axis=0)
     assert clear > 50
@@ -296,7 +296,7 @@ WRONG: list[tuple[Policy, Indices, int, str]] = [
 @pytest.mark.parametrize(
     ("policy", "indices", "horizon", "cut"), WRONG, ids=[repr(policy).replace(" ", "") for policy, *_ in WRONG]
 )
-def test_another_index_is_told_apart(policy: Policy, indices: Indices, horizon: int, cut: str) -> None:
+def test_another_index_is_told_apart(policy: Policy, indices: Indices, horizon: int, cut: Cut) -> None:
     """The comparison has power: with a constant that is a tenth off, or without the phases, some decision differs."""
     with pytest.raises(AssertionError):
         compared(policy, indices, horizon, 1, cut)

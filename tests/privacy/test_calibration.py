@@ -102,6 +102,12 @@ def test_everything_within_the_target_gives_the_upper_end() -> None:
         assert calibrate(lambda x: 0.0, 2.0, start=99.0, upper=upper) == upper
 
 
+def test_ends_that_have_one_logarithm() -> None:
+    upper = 1e-10
+    below = math.nextafter(upper, 0)
+    assert calibrate(lambda x: 0.0 if x < upper else 5.0, 1.0, start=below, upper=upper) == below
+
+
 def test_what_cannot_be_calibrated() -> None:
     for cost in (2.0, math.inf):
         with pytest.raises(InvalidInput, match=r"Expected target=1\.0 to be met"):

@@ -9,6 +9,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import kernel
+from dpbandits.engine.stamp import program_stamp
 from dpbandits.environments import Replay
 from dpbandits.mechanisms import public
 from dpbandits.policies import Policy, Setup, hold, select, update
@@ -102,6 +103,16 @@ def test_other_constants_are_another_part(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(globals(), "FACTOR", 2)
     mean(Parts(tmp_path), Scaled())
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_who_edits_a_file_later_plays_what_was_there_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So it is kept under the name of that."""
+    mean(Parts(tmp_path), dpb.UCB())
+    monkeypatch.setattr(Path, "read_text", lambda *asked: "an edit")
+    program_stamp.cache_clear()
+    mean(Parts(tmp_path), dpb.UCB())
+    program_stamp.cache_clear()
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_points_in_time_are_as_many_as_asked() -> None:

@@ -166,6 +166,12 @@ def test_bad_input_is_refused(options: dict[str, Any], message: str) -> None:
         regrets(**options)
 
 
+def test_nothing_is_written_for_a_wrong_number_of_workers(tmp_path: Path) -> None:
+    with pytest.raises(dpb.InvalidInput, match=r"Expected workers=0 in \[1, 1024\]"):
+        dpb.simulate(dpb.UCB(), TWO, horizon=10, runs=1, workers=0, folder=tmp_path / "new")
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_no_environment_is_refused() -> None:
     with pytest.raises(dpb.WrongKind, match=r"Expected environment=\[0.9, 0.6\] to be an Environment, such as"):
         regrets(environment=[0.9, 0.6])

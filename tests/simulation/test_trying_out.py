@@ -55,6 +55,28 @@ def test_a_right_environment_is_played(right: int) -> None:
     try_out(Mine(right), 10_000)
 
 
+class Table(Mine):
+    """Rewards that end."""
+
+    longest = 60
+
+    def __init__(self) -> None:
+        super().__init__(6)
+
+
+@pytest.mark.parametrize("horizon", [1, 30, 60])
+def test_nothing_is_asked_for_beyond_the_last_reward(horizon: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def noted(params: Params, arm: int, plays: int, t: int, noise: Any) -> float:
+        asked.append(t + plays - 1)
+        return one_by_one(params, arm, plays, t, noise)
+
+    monkeypatch.setattr("dpbandits.simulation.trying_out.block_sum", noted)
+    try_out(Table(), horizon)
+    assert max(asked) == horizon
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

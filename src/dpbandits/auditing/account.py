@@ -127,11 +127,6 @@ class Account:
             if loss > enough:
                 self.show(loss, number, "any")
 
-    @property
-    def largest(self) -> float:
-        """The largest pure loss so far."""
-        return float(self._pure.max(initial=0.0))
-
     def _note(self, first: int, last: int, loss: float, pure: float) -> None:
         rewards = slice(first - 1, last)
         self.losses[rewards] = np.maximum(self.losses[rewards], loss)

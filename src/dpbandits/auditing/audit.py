@@ -19,6 +19,7 @@ from dpbandits.auditing.search import search
 from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.view import Candidate, View, ViewName
 from dpbandits.auditing.views import VIEWS
+from dpbandits.engine.driver import checked_workers
 from dpbandits.policies.base import Policy, validated_size
 from dpbandits.policies.catalogue import is_ours
 from dpbandits.privacy import Budget, Guarantee
@@ -159,8 +160,7 @@ def audit(
     arms = _validate.integer("[1, 1000]", arms=arms)
     if gpu is not None:
         _validate.flag(gpu=gpu)
-    if workers is not None:
-        workers = _validate.integer("[1, 1024]", workers=workers)
+    workers = checked_workers(workers)
     if horizon is not None:
         horizon = _validate.integer(f"[1, {LONGEST}]", horizon=horizon)
     arms, horizon = validated_size(arms, telling_horizon(policy, arms) if horizon is None else horizon)

@@ -42,7 +42,7 @@ def _start(trace: Decisions, run: int) -> Memo:
 def _switch(trace: Decisions, memo: Memo, t: int, arm: int) -> Memo:
     code = memo.code
     if not trace.is_exact:
-        code = ((code + t * trace.arms + arm) * _MULTIPLIER) & _POSITIVE
+        code = ((code + t * trace.arms + int(arm)) * _MULTIPLIER) & _POSITIVE
         code ^= code >> 29
     return Memo(memo.run, memo.row, code, memo.made)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
-from dpbandits.engine.game import Game
+from dpbandits.engine.game import BLOCKS, Game
 from dpbandits.environments.given import Given
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies.base import Policy
@@ -56,5 +56,5 @@ def _releases(policy: Policy, arms: int, horizon: int) -> int:
     """Return how often it releases something; for very long runs of many arms as far as that is quickly seen."""
     noise = WatchedNoise(SeededNoise(0), np.empty(0), np.zeros(SEEN, dtype=np.int64))
     horizon = min(horizon, max(SHORTEST, _QUICK_STEPS // arms))
-    Game(policy, arms, horizon, noise).play(lambda t, arm: 0.0, horizon, "blocks")
+    Game(policy, arms, horizon, noise).play(lambda t, arm: 0.0, horizon, BLOCKS)
     return int(noise.seen[RELEASES])

@@ -9,14 +9,14 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from dpbandits import _kernel, engine, theory
-from dpbandits.mechanisms import seeded
+from dpbandits.mechanisms import forwarding, response, seeded
 from dpbandits.policies import exploration, hold, select, update
 
 Place = tuple[int, int, int]  # a line, and the columns of an expression in it
 
 # What plays a policy and what draws its noise is no part of it; formulas of public numbers are tested elsewhere, at all
 # their ends.
-_APART = (engine.__name__, seeded.__name__, exploration.__name__, theory.__name__)
+_APART = tuple(part.__name__ for part in (engine, forwarding, response, seeded, exploration, theory))
 
 
 class Reached:

@@ -7,7 +7,7 @@ from dpbandits._writing import write_file
 from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import ExactAudit
 from dpbandits.auditing.figures import losses_svg, ratios_svg
-from dpbandits.auditing.words import script, sentence, settings, verdict
+from dpbandits.auditing.words import sentence, settings, shown_rewards, verdict
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html
 from dpbandits.policies.labels import label
 
@@ -48,8 +48,8 @@ def _sampled(found: Audit) -> list[Block]:
     delta = found.claim.delta
     rows = tuple(
         (
-            script(tested.rewards),
-            script(tested.neighbours),
+            shown_rewards(tested.rewards),
+            shown_rewards(tested.neighbours),
             f"{tested.position}",
             tested.event,
             f"{tested.found:,} against {tested.other:,} of {tested.trials:,} each",

@@ -20,8 +20,8 @@ from dpbandits.auditing.showing import reading_shows
 from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
-from dpbandits.auditing.witness import forced, log_ratio, on_one_side, shifts_for
-from dpbandits.engine.game import Game
+from dpbandits.auditing.witness import density_ratio, forced, on_one_side, shifts_for
+from dpbandits.engine.game import BLOCKS, CUT_BLOCKS, STEP, Cut, Game
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.linear import Leak, Reading, Secret, Unknown
 from dpbandits.policies.base import Policy
@@ -93,7 +93,7 @@ class Run(NamedTuple):
 
     number: int
     adversary: str
-    cut: str
+    cut: Cut
     followed: int
 
 
@@ -164,12 +164,12 @@ class Runs:
             unknown=self.unknown,
         )
 
-    def _plays(self) -> Iterator[tuple[str, str]]:
+    def _plays(self) -> Iterator[tuple[str, Cut]]:
         """Yield adversaries and cuts: everybody in blocks, then in the other cuts if these differ, then by chance."""
-        cuts = ["blocks", "cut blocks", "step"] if self.is_long else ["blocks", "step", "cut blocks"]
+        cuts: list[Cut] = [BLOCKS, CUT_BLOCKS, STEP] if self.is_long else [BLOCKS, STEP, CUT_BLOCKS]
         for cut in cuts:
             for name in self.adversaries:
-                if cut == "blocks" or (self.has_blocks and self._is_worthwhile(name, cut)):
+                if cut == BLOCKS or (self.has_blocks and self._is_worthwhile(name, cut)):
                     yield name, cut
         while self.runs < MOST_RUNS:
             for name in ("usual", "aimed", "usual", "mixed"):
@@ -183,9 +183,9 @@ class Runs:
     def _is_refuted(self) -> bool:
         return self.account.shown.epsilon > self.enough
 
-    def _is_worthwhile(self, name: str, cut: str) -> bool:
+    def _is_worthwhile(self, name: str, cut: Cut) -> bool:
         """Step by step, a long run does not come far: once is enough."""
-        return not (self.is_long and cut == "step") or name in ("usual", "turns")
+        return not (self.is_long and cut == STEP) or name in ("usual", "turns")
 
     def _followed(self) -> int:
         """Noise that is in several releases is a linear program for every reward: in long runs fewer of them, then."""
@@ -194,9 +194,9 @@ class Runs:
     def _play_more(self) -> None:
         most, decisions = self.runs + _MORE_RUNS, self.decisions + _MORE_BUDGET
         while self.unknown is None and not self.reached.is_complete and self.runs < most and self.decisions < decisions:
-            self._play(("aimed", "mixed", "aimed", "aimed")[self.runs % 4], "blocks", is_watched=True)
+            self._play(("aimed", "mixed", "aimed", "aimed")[self.runs % 4], BLOCKS, is_watched=True)
 
-    def _play(self, name: str, cut: str, *, is_watched: bool) -> None:
+    def _play(self, name: str, cut: Cut, *, is_watched: bool) -> None:
         self.runs += 1
         self._name = name
         played = self._run(Run(self.runs, name, cut, self._followed()), is_watched=is_watched)
@@ -290,7 +290,7 @@ class Runs:
         found = shifts_for(again.noise, number)
         if found is None or not found or again.noise.draws:
             return
-        ratio = max(abs(log_ratio(again.noise, found, each)) for each in again.hidden.changes(number))
+        ratio = max(abs(density_ratio(again.noise, found, each)) for each in again.hidden.changes(number))
         if ratio > self.enough:
             self.account.show(ratio, number, played.run.adversary)
 
@@ -308,7 +308,7 @@ class Runs:
         """Tell whether a leak comes by usual noise, too: then it is not rarer than any small delta."""
         try:
             for number in range(_CHANCES):
-                self._run(Run(MOST_RUNS + number, "usual", "blocks", self._followed()))
+                self._run(Run(MOST_RUNS + number, "usual", BLOCKS, self._followed()))
         except Leak:
             return True
         return False
@@ -323,7 +323,7 @@ def reachable(policy: Policy, arms: int) -> Size:
     most = _SILENT
     while game.t <= longest and len(game.blocks) < most:
         until = min(most, len(game.blocks) + 64)
-        game.play_blocks(lambda t, arm, plays: plays * dice.random(), longest, "blocks", decisions=until)
+        game.play_blocks(lambda t, arm, plays: plays * dice.random(), longest, BLOCKS, decisions=until)
         if noise.seen[RELEASES] and most == _SILENT:
             most = len(game.blocks) + DECISIONS
     return Size(arms, min(game.t - 1, longest), max(len(game.blocks), DECISIONS))

@@ -41,7 +41,7 @@ def shifts_for(noise: TaintNoise, number: int) -> Shifts | None:
     return shifts
 
 
-def log_ratio(noise: TaintNoise, shifts: Shifts, change: int) -> float:
+def density_ratio(noise: TaintNoise, shifts: Shifts, change: int) -> float:
     """Return the log density of a run's releases less the one that they have if the reward has changed by so much."""
     if math.inf in shifts.values():
         return math.inf

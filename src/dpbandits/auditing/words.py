@@ -164,10 +164,10 @@ def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
     return rows
 
 
-def script(rewards: Sequence[float]) -> str:
+def shown_rewards(rewards: Sequence[float]) -> str:
     """Return rewards as digits; long ones as stretches.
 
-    >>> script([0, 1, 1]), script([0] * 100 + [1] * 50)
+    >>> shown_rewards([0, 1, 1]), shown_rewards([0] * 100 + [1] * 50)
     ('011', '0 x 100, 1 x 50')
     """
     if len(rewards) <= _LONG:

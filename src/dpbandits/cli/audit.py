@@ -17,7 +17,7 @@ from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.report import write_report
 from dpbandits.auditing.views import VIEWS
-from dpbandits.auditing.words import script, sentence, settings
+from dpbandits.auditing.words import sentence, settings, shown_rewards
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
@@ -199,8 +199,8 @@ def _show(found: Audit | ExactAudit, say: Callable[[Any], None]) -> None:
         for tested in found.tested:
             say(
                 f"Event: {tested.event}\n"
-                f"  rewards    {script(tested.rewards)}: {tested.found:,} of {tested.trials:,}\n"
-                f"  neighbours {script(tested.neighbours)}: {tested.other:,} of {tested.trials:,} "
+                f"  rewards    {shown_rewards(tested.rewards)}: {tested.found:,} of {tested.trials:,}\n"
+                f"  neighbours {shown_rewards(tested.neighbours)}: {tested.other:,} of {tested.trials:,} "
                 f"(they differ at {tested.position})\n"
                 f"  ln of the ratio {tested.ratio(found.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
             )

@@ -10,10 +10,8 @@ from numba.core.dispatcher import Dispatcher
 
 from dpbandits.engine import bits, kernels
 from dpbandits.engine.cache import UniqueNames, symbol_number, use_cache
-from dpbandits.engine.stamp import classes_in, stamp
-from dpbandits.errors import InvalidInput
+from dpbandits.engine.stamp import check_kernels, classes_in, stamp
 
-_stamps: dict[type, str] = {}
 _one_at_a_time = Lock()  # threads that begin together share one dispatcher, and one compilation
 
 
@@ -21,18 +19,8 @@ def compiled_loop(function: Callable[..., Any], *values: Any) -> Any:
     """Return a loop compiled for the types of these values, which are among its arguments."""
     classes = classes_in(*values)
     with _one_at_a_time:
-        return _made_once(function, classes)
-
-
-def _made_once(function: Callable[..., Any], classes: tuple[type, ...]) -> Any:
-    for cls in classes:  # numba keeps what it compiled for a class as long as the process lives
-        stamped = stamp(cls)
-        if _stamps.setdefault(cls, stamped) != stamped:
-            raise InvalidInput(
-                f"Expected the kernels of {cls.__module__}.{cls.__qualname__} as they were when first simulated. "
-                "To use new ones, define the class anew as well, or start Python again."
-            )
-    return _compiled(function, classes)
+        check_kernels(classes)
+        return _compiled(function, classes)
 
 
 @cache

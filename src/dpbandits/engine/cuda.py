@@ -113,6 +113,7 @@ def new_generators(runs: int) -> Any:
 
 def player(state: Any) -> Any:
     """Return the kernel that plays run number `first` of a launch and those after it, a thread for each answer."""
+    register_kernels()  # those of a policy that came later, too
     return _per_thread(_classes(state))
 
 
@@ -122,7 +123,6 @@ def _per_thread(classes: tuple[Any, ...]) -> Any:
 
     Its text depends on the State: device functions cannot return arrays, so that the row must be built in the kernel.
     """
-    register_kernels()
     scope: dict[str, Any] = {"cuda": cuda, "play_thread": _play_thread}
     row = _row(classes, "states", scope)
     names = "task, params, generators, seed, first, answers"

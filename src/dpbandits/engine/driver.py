@@ -39,7 +39,7 @@ class Driver:
 
     def __init__(self, workers: int | None = None) -> None:
         """Use so many threads; by default one for every core that this process may use."""
-        self.workers = cores() if workers is None else _validate.integer("[1, 1024]", workers=workers)
+        self.workers = checked_workers(workers) or cores()
         self._pool = ThreadPoolExecutor(self.workers)
 
     def results(self, play: Callable[[Chunk, NDArray[np.int64]], Result], chunks: Iterable[Chunk]) -> Generator[Result]:
@@ -67,6 +67,11 @@ class Driver:
                 stop[0] = 1
                 self._pool.shutdown(cancel_futures=True)
                 self._pool = ThreadPoolExecutor(self.workers)
+
+
+def checked_workers(workers: int | None) -> int | None:
+    """Return a number of threads, checked; None stands for one for every core."""
+    return None if workers is None else _validate.integer("[1, 1024]", workers=workers)
 
 
 def cores() -> int:

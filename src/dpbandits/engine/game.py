@@ -4,10 +4,11 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
+from dpbandits import _validate
 from dpbandits.engine.loop import check_answer, note_plays, note_start, note_switch, play, rules_of
 from dpbandits.environments.base import block_sum, reward
 from dpbandits.mechanisms.state import allocate
@@ -15,7 +16,11 @@ from dpbandits.policies.base import FOREVER, Policy, hold, select, update
 
 Totals = Callable[[int, int, int], Any]  # the sum of the rewards of a block, by time, arm and plays
 # How many of the plays that `hold` allows are made between two decisions: one, all of them, or as the dice fall.
-STEP, BLOCKS, CUT_BLOCKS = CUTS = ("step", "blocks", "cut blocks")
+Cut = Literal["step", "blocks", "cut blocks"]
+STEP: Final = "step"
+BLOCKS: Final = "blocks"
+CUT_BLOCKS: Final = "cut blocks"
+CUTS: tuple[Cut, ...] = (STEP, BLOCKS, CUT_BLOCKS)
 
 
 @dataclass
@@ -35,7 +40,7 @@ class Game:
         self.params, state_class, sizes = self.policy.configure(self.arms, self.horizon)
         self.state = allocate(state_class, sizes, self.secret_dtype)
 
-    def play(self, reward: Callable[[int, int], Any], until: int, cut: str = STEP, seed: int = 0) -> "Game":
+    def play(self, reward: Callable[[int, int], Any], until: int, cut: Cut = STEP, seed: int = 0) -> "Game":
         """Play up to and including step `until`; `reward(t, arm)` is the reward of one play."""
 
         def total(t: int, arm: int, plays: int) -> Any:
@@ -43,9 +48,9 @@ class Game:
 
         return self.play_blocks(total, until, cut, seed)
 
-    def play_blocks(self, total: Totals, until: int, cut: str, seed: int = 0, decisions: float = math.inf) -> "Game":
+    def play_blocks(self, total: Totals, until: int, cut: Cut, seed: int = 0, decisions: float = math.inf) -> "Game":
         """Play up to step `until`, or so many decisions; `total(t, arm, plays)` is the sum of a block from t on."""
-        longest = 1 if cut == STEP else FOREVER
+        longest = 1 if _validate.one_of(CUTS, cut=cut) == STEP else FOREVER
         rules = rules_of(self.arms, until, first=self.t, longest_block=longest)
         params = self.params
         if cut == CUT_BLOCKS:

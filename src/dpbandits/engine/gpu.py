@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from dpbandits._extras import require_extras
 from dpbandits.engine.loop import Rules, check_answer, rules_of
+from dpbandits.engine.stamp import check_kernels, classes_in
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import Policy
@@ -50,6 +51,7 @@ class GPUPlayer:
         setup = policy.configure(arms, horizon)
         self._params = self.moved(setup.params)
         self._state = allocate(setup.state_class, setup.sizes, np.float64)
+        self._checked: set[tuple[type, ...]] = set()
 
     def runs_at_once(self, needed: int) -> int:
         """Return how many runs fit, if each needs so many bytes besides its state."""
@@ -61,6 +63,10 @@ class GPUPlayer:
 
         from dpbandits.engine.cuda import new_generators, player
 
+        kind = classes_in(task)
+        if kind not in self._checked:
+            check_kernels((*kind, *classes_in(self._params, self._state)))
+            self._checked.add(kind)
         answers = self.room((runs,), np.int64)
         blocks = (runs + _THREADS - 1) // _THREADS
         number = np.uint64(seed.generate_state(1, np.uint64)[0])

@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits import _kernel
+from dpbandits.errors import InvalidInput
 
 # Installed from elsewhere and not compiled into the loop from source that anyone edits: their names are enough.
 _LIBRARIES = ("llvmlite", "numba", "numpy", "scipy")
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 _PACKAGE = Path(_kernel.__file__).parent
 _COMPUTED_WITH = ("numpy", "scipy", "numba", "dp-accounting")
+_first_stamps: dict[type, str] = {}
 
 
 def stamp(*values: Any) -> str:
@@ -46,6 +48,17 @@ def classes_in(*values: Any) -> tuple[type, ...]:
                 yield from walk(part)
 
     return tuple(found for value in values for found in walk(value))
+
+
+def check_kernels(classes: tuple[type, ...]) -> None:
+    """Refuse classes that have other kernels by now: numba keeps what it compiled for one while the process lives."""
+    for cls in classes:
+        stamped = stamp(cls)
+        if _first_stamps.setdefault(cls, stamped) != stamped:
+            raise InvalidInput(
+                f"Expected the kernels of {cls.__module__}.{cls.__qualname__} as they were when first played. "
+                "To use new ones, define the class anew as well, or start Python again."
+            )
 
 
 def stamp_of_constants(*values: Any) -> str:
@@ -99,6 +112,8 @@ class _Stamper:
             return self._hash("tuple", self.digest(type(value)), *map(self.digest, value))
         if isinstance(value, frozenset):
             return self._hash("set", *sorted(map(self.digest, value)))
+        if isinstance(value, dict):  # of options: no kernel can use one
+            return self._hash("dict", *(self.digest(part) for item in value.items() for part in item))
         if hasattr(value, "tobytes") and hasattr(value, "dtype"):
             return self._hash("array", str(value.dtype), repr((value.shape, value.strides)), value.tobytes())
         if hasattr(value, "py_func"):  # compiled by the user

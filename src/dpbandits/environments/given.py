@@ -15,19 +15,21 @@ from dpbandits.environments.base import Environment, block_sum, numbers, reward
 class Params(NamedTuple):
     """Constants of the kernels. `totals[t]` is the sum of the first t rewards: a block costs as much as a play."""
 
+    rewards: Any
     totals: Any
 
 
 @reward.register(Params)
 @kernel
 def _reward(params: Params, arm: int, t: int, noise: Any) -> float:
-    return params.totals[t] - params.totals[t - 1]
+    return params.rewards[t - 1]
 
 
 @block_sum.register(Params)
 @kernel
 def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> float:
-    return params.totals[t - 1 + plays] - params.totals[t - 1]
+    total = params.totals[t - 1 + plays] - params.totals[t - 1]
+    return min(max(total, 0.0), float(plays))  # where it is rounded, too
 
 
 class Given(Environment):
@@ -57,7 +59,7 @@ class Given(Environment):
 
     @cached_property
     def _params(self) -> Params:
-        return Params(np.concatenate([[0.0], np.cumsum(self.rewards)]))
+        return Params(self.rewards, np.concatenate([[0.0], np.cumsum(self.rewards)]))
 
     @property
     def seed_key(self) -> int:

@@ -2,8 +2,8 @@
 
 A State is a NamedTuple. A field is an array, annotated with `public(...)` or `secret(...)` and the names of its axes,
 or the State of a part, such as a bank of counters. Whoever runs the kernel allocates it: float64 secrets in simulation,
-int64 on the live grid, objects for a taint check, local arrays on a GPU. Public fields are counts (int64) or released
-values (float64). Every state starts as zeros.
+int64 on the live grid, objects for a taint check, rows of device arrays on a GPU. Public fields are counts (int64) or
+released values (float64). Every state starts as zeros.
 """
 
 from dataclasses import dataclass

@@ -75,13 +75,15 @@ def _closed(tried: Callable[[float], Point], target: float, safe: Point, unsafe:
     """Return the largest point within the target that Brent's method tried between these two."""
     from scipy.optimize import brentq
 
+    if unsafe.x <= safe.x * (1 + tolerance):
+        return safe
     known = {math.log(point.x): point for point in (safe, unsafe)}  # the method asks for its ends again
 
     def excess(log_x: float) -> float:
         """Return how far the cost is from the target. In log-log coordinates costs are nearly straight lines."""
         point = known.get(log_x) or known.setdefault(log_x, tried(math.exp(log_x)))
-        log_ratio = math.log(min(max(point.cost / target, 1 / _FAR), _FAR))
-        return log_ratio or -1e-300  # where it is 0 the method would end, but the same cost may reach further
+        log_cost = math.log(min(max(point.cost / target, 1 / _FAR), _FAR))
+        return log_cost or -1e-300  # where it is 0 the method would end, but the same cost may reach further
 
     # It ends with two points that it tried, on either side of the target and no further apart than this. The one
     # within is the answer, not the root, which is a guess in between.

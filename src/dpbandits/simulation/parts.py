@@ -30,6 +30,7 @@ from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, runs_per_chunk, summarise
 from dpbandits.simulation.summary import RegretSummary
 
+_PROGRAM = program_stamp()  # as it is imported: who edits a file later plays what was there before
 _SECONDS_BETWEEN_SAVES = 5.0
 
 
@@ -260,7 +261,7 @@ def _room(runs: int, points: int, arms: int) -> dict[str, NDArray[Any]]:
 
 
 def _key(made_from: str) -> str:
-    return _checksum(program_stamp(), made_from)[:24]
+    return _checksum(_PROGRAM, made_from)[:24]
 
 
 def _checksum(*texts: str) -> str:

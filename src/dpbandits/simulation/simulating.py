@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
+from dpbandits.engine.driver import checked_workers
 from dpbandits.engine.seeds import copies_before
 from dpbandits.environments.base import Environment
 from dpbandits.policies.base import Policy
@@ -52,7 +53,7 @@ def simulate(
     """
     named = unique_names(policies)
     horizon, runs, seed = checked(environment, horizon, runs, seed)
-    plays = _validate.flag(plays=plays)
+    plays, workers = _validate.flag(plays=plays), checked_workers(workers)
     rows = {}
     with Progress(len(named) * runs, "runs", progress) as bar:
         parts = Parts(None if folder is None else Path(folder))

@@ -5,6 +5,7 @@ A reward outside [0, 1] would be played without a word, and everything that is p
 
 import numpy as np
 
+from dpbandits._words import counted
 from dpbandits.environments.base import Environment, block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
@@ -22,15 +23,17 @@ def try_out(environment: Environment, horizon: int) -> None:
     if type(environment).__module__.startswith(_OURS):  # tested
         return
     params, noise = environment.configure(), SeededNoise(0)
+    plays = min(_BLOCK, horizon)
     times = np.linspace(1, horizon, _DRAWS).astype(np.int64)  # rewards may depend on time
     for arm in range(min(environment.arms, _ARMS)):
         rewards = np.array([float(reward(params, arm, int(t), noise)) for t in times])
         of_arm = f"of {type(environment).__name__} for arm {arm}"
         _check_range(f"rewards {of_arm}", rewards, 1)
-        sums = [float(block_sum(params, arm, _BLOCK, int(t), noise)) for t in times[:: _DRAWS // _BLOCK]]
-        _check_range(f"sums {of_arm} over {_BLOCK} plays", np.array(sums), _BLOCK)
+        starts = np.minimum(times[:: _DRAWS // _BLOCK], horizon - plays + 1)
+        sums = [float(block_sum(params, arm, plays, int(t), noise)) for t in starts]
+        _check_range(f"sums {of_arm} over {counted(plays, 'play')}", np.array(sums), plays)
         mean = float(environment.means[arm])
-        for what, found in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / _BLOCK)):
+        for what, found in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / plays)):
             if abs(found - mean) > _TOLERANCE:
                 raise InvalidInput(
                     f"Expected {what} {of_arm} to have the mean {mean:g} that it states, not {found:.3g}."
