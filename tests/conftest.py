@@ -23,8 +23,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Thousands of collected tests stay to the end, and so does most of what is compiled. Going through all of it again
-    and again took a quarter of the time of the tests: they are set aside, and the rest is looked at less often."""
+    """Thousands of collected tests stay to the end, and so does most of what is compiled: nothing there can be freed,
+    and looking for it takes time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)

@@ -197,40 +197,6 @@ for name in {names}:
 """
 
 
-def write_policy(folder: Path, name: str, arm: int) -> None:
-    """A policy in a module, with a kernel that a factory made; too long to become a part of its caller, where it would
-    have no name that could be mistaken."""
-    long = "\n".join(100 * ["        x = math.sin(x) + math.cos(x)"])
-    (folder / f"{name}_helper.py").write_text(HELPER.format(long=long, arm=arm))
-    (folder / f"{name}.py").write_text(MINE.format(module=f"{name}_helper"))
-
-
-def run(code: str, folder: Path, **more: str) -> list[str]:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1", **more}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-def test_processes_share_what_is_the_same_program_and_nothing_else(tmp_path: Path) -> None:
-    """Both policies say `Params` and `State`, and each plays the arm of a kernel that one factory made.
-
-    One process compiles the first, another the second, after which both are loaded together; an edit of a helper in
-    another file compiles one of them anew. A process that cannot import them uses the same files.
-    """
-    write_policy(tmp_path, "first", 0)
-    write_policy(tmp_path, "second", 1)
-    assert run(ASK.format(names=["first"]), tmp_path) == ["first 0.0 compiled"]
-    assert run(ASK.format(names=["second"]), tmp_path) == ["second 3.0 compiled"]
-    assert run(ASK.format(names=["second", "first"]), tmp_path) == ["second 3.0 loaded", "first 0.0 loaded"]
-    write_policy(tmp_path, "first", 1)
-    assert run(ASK.format(names=["first", "second"]), tmp_path) == ["first 3.0 compiled", "second 3.0 loaded"]
-    for name in ("first", "second"):
-        (tmp_path / f"{name}.py").unlink()
-    # Other users of numba in the process find every attribute of its modules and classes as it was.
-    assert run(UNTOUCHED, tmp_path) == ["[]"]
-
-
 UNTOUCHED = """
 import sys
 import numba
@@ -246,11 +212,44 @@ def attributes():
                 yield from (((module.__name__, value.__qualname__, key), part) for key, part in vars(value).items())
 
 before = dict(attributes())
-import dpbandits as dpb
-dpb.simulate(dpb.UCB(), dpb.Bernoulli([0.9, 0.6]), horizon=10, runs=1, seed=1)
+{ask}
 after = dict(attributes())
 print([key for key, value in before.items() if after[key] is not value])
 """
+
+
+def write_policy(folder: Path, name: str, arm: int) -> None:
+    """A policy in a module, with a kernel that a factory made; too long to become a part of its caller, where it would
+    have no name that could be mistaken."""
+    long = "\n".join(20 * ["        x = math.sin(x) + math.cos(x)"])
+    (folder / f"{name}_helper.py").write_text(HELPER.format(long=long, arm=arm))
+    (folder / f"{name}.py").write_text(MINE.format(module=f"{name}_helper"))
+
+
+def run(code: str, folder: Path, **more: str) -> list[str]:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1", **more}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_processes_share_what_is_the_same_program_and_nothing_else(tmp_path: Path) -> None:
+    """Both policies say `Params` and `State`, and each plays the arm of a kernel that one factory made.
+
+    One process compiles the first, another the second, after which both are loaded together; an edit of a helper in
+    another file compiles one of them anew. Other users of numba in a process find every attribute of its modules and
+    classes as it was, and a process that can import only one of them uses the same files.
+    """
+    write_policy(tmp_path, "first", 0)
+    write_policy(tmp_path, "second", 1)
+    assert run(ASK.format(names=["first"]), tmp_path) == ["first 0.0 compiled"]
+    assert run(ASK.format(names=["second"]), tmp_path) == ["second 3.0 compiled"]
+    assert run(ASK.format(names=["second", "first"]), tmp_path) == ["second 3.0 loaded", "first 0.0 loaded"]
+    write_policy(tmp_path, "first", 1)
+    watched = UNTOUCHED.format(ask=ASK.format(names=["first", "second"]))
+    assert run(watched, tmp_path) == ["first 3.0 compiled", "second 3.0 loaded", "[]"]
+    (tmp_path / "first.py").unlink()
+    assert run(ASK.format(names=["second"]), tmp_path) == ["second 3.0 loaded"]
 
 
 def test_without_numba_jit_the_same_numbers_come_out(tmp_path: Path) -> None:

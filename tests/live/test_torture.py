@@ -252,7 +252,7 @@ def test_an_interrupt_at_any_opcode_after_a_failure(
         scene.check(path, bandit, problem)
         if not interrupts.is_hit:
             break
-        at += 1 if torture else 23
+        at += 1 if torture else 41
     is_reached = interrupts.is_on
     assert hits > (20 if torture else 2) or not is_reached
 
