@@ -24,9 +24,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Thousands of collected tests stay to the end, and so does most of what is compiled: nothing there can be freed,
-    and looking for it takes time."""
-    gc.collect()
-    gc.freeze()
+    and looking for it takes time. It is looked for less often."""
     gc.set_threshold(20_000, 20, 100)
 
 
