@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ class Setting(NamedTuple):
         """Return the share of people with another arm in every run, the best standing at this place."""
         environment, end = dpb.Bernoulli(self.means(best)), np.array([self.horizon])
         kinds = np.arange(self.arms)
-        played = played_chunks(self.policy, environment, end, runs=RUNS // self.arms, seed=best + 1, kinds=kinds)
+        played: Any = played_chunks(self.policy, environment, end, runs=RUNS // self.arms, seed=best + 1, kinds=kinds)
         return np.asarray(1 - np.concatenate([chunk.plays[:, -1, best] for chunk in played]) / self.horizon)
 
 

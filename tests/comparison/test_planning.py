@@ -15,7 +15,6 @@ from dpbandits.comparison.advice import shown
 from dpbandits.comparison.figures import plan_figure
 from dpbandits.environments import Beta, Replay
 from dpbandits.policies import Policy
-from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import played_chunks
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("plain_loop")]
@@ -51,7 +50,9 @@ def test_numbers_are_those_of_the_same_runs() -> None:
         policy = CONTENDERS[found.policy](0.5)
         times = np.array([1000])
         kinds = np.arange(3)
-        runs = list(played_chunks(policy, dpb.Bernoulli(means), times, runs=61, seed=2, kinds=kinds, shuffled=True))
+        runs: list[Any] = list(
+            played_chunks(policy, dpb.Bernoulli(means), times, runs=61, seed=2, kinds=kinds, shuffled=True)
+        )
         regrets = np.concatenate([chunk.regrets[:, -1] for chunk in runs])
         misses = (1000 - np.concatenate([chunk.plays[:, -1, 0] for chunk in runs])) / 1000
         for half, share in ((misses[0::2], found.tried), (misses[1::2], found.worse)):
@@ -78,7 +79,9 @@ def test_any_environment() -> None:
     assert plan_figure(asked).get_suptitle() == asked.title
     for found in asked.answers:
         policy = CONTENDERS[found.policy](1.0)
-        runs = list(played_chunks(policy, table, np.array([300]), runs=20, seed=3, kinds=np.arange(3), shuffled=True))
+        runs: list[Any] = list(
+            played_chunks(policy, table, np.array([300]), runs=20, seed=3, kinds=np.arange(3), shuffled=True)
+        )
         misses = (300 - np.concatenate([chunk.plays[:, -1, 1] for chunk in runs])) / 300
         assert found.worse.mean == pytest.approx(misses[1::2].mean())
 
@@ -114,7 +117,7 @@ def test_the_order_of_the_question_does_not_matter() -> None:
 def test_every_run_is_played_once(monkeypatch: pytest.MonkeyPatch) -> None:
     played = []
 
-    def counted(*arguments: Any, **named: Any) -> Iterator[Regrets]:
+    def counted(*arguments: Any, **named: Any) -> Iterator[Any]:
         played.append(named["runs"])
         yield from played_chunks(*arguments, **named)
 

@@ -13,7 +13,7 @@ from dpbandits.engine.loop import NO_MISTAKE, play, rules_of, shuffle
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.simulation.job import Job
-from dpbandits.simulation.regrets import room_for_regrets
+from dpbandits.simulation.plays import room_for_plays
 
 
 def test_every_order_of_the_arms_is_as_likely() -> None:
@@ -49,7 +49,7 @@ def test_shuffled_runs_are_runs_of_the_shuffled_arms() -> None:
         orders.append(tuple(order[0].tolist()))
         environment = dpb.Bernoulli(means[order[0]])
         game = Game(policy, 3, horizon, noise)
-        plain = room_for_regrets(environment.gaps, times, order[0], 1)
+        plain = room_for_plays(environment.gaps, times, order[0], 1)
         rules = rules_of(3, horizon)
         assert play(game.params, game.state, environment.configure(), plain, noise, rules, 0) == NO_MISTAKE
         for name in ("regrets", "plays", "chosen", "switches"):

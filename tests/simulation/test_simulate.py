@@ -17,7 +17,6 @@ from dpbandits.mechanisms import public
 from dpbandits.policies import Setup, select
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
-from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import log_spaced
 from explore_then_commit import ExploreThenCommit
 
@@ -65,7 +64,7 @@ def test_kept_runs_are_not_played_again(tmp_path: Path, monkeypatch: pytest.Monk
     class Killed(BaseException):
         pass
 
-    def counted(self: Job, chunk: Chunk, stopped: Any) -> Regrets:
+    def counted(self: Job, chunk: Chunk, stopped: Any) -> Any:
         nonlocal played
         played += chunk.runs
         if played == stop:

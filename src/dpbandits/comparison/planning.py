@@ -23,6 +23,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.policies import IMED, Policy
 from dpbandits.policies.base import every_step, hold
 from dpbandits.simulation import RegretSummary
+from dpbandits.simulation.plays import Plays
 from dpbandits.simulation.runner import log_spaced, played_chunks
 
 NO_PRIVACY = "no privacy"
@@ -89,6 +90,7 @@ def plan(
             )
             with closing(chunks):
                 for chunk in chunks:
+                    assert isinstance(chunk, Plays)
                     played.add(chunk.regrets, chunk.plays[:, :, 1])
                     bar.advance(len(chunk.regrets))
             answers.append(played.answer(name, epsilon, proved_delta(policy, horizon)))

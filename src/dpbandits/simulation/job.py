@@ -8,6 +8,7 @@ from dpbandits.engine.driver import Chunk
 from dpbandits.engine.loop import Task
 from dpbandits.environments.base import Environment, block_sum, one_by_one
 from dpbandits.policies.base import FOREVER, Policy
+from dpbandits.simulation.plays import Plays, room_for_plays
 from dpbandits.simulation.regrets import Regrets, room_for_regrets
 from dpbandits.simulation.trying_out import try_out
 
@@ -46,9 +47,13 @@ class Job:
         self._longest_block = 1 if not blocks else _LONGEST_LOOP if is_slow else FOREVER
         try_out(environment, horizon)
 
-    def play(self, chunk: Chunk, stop: NDArray[np.int64] | None = None) -> Regrets:
+    def play(self, chunk: Chunk, stop: NDArray[np.int64] | None = None) -> Regrets | Plays:
         """Play some runs, which something else than 0 in `stop` ends, and return what was written down."""
-        trace = room_for_regrets(self._gaps, self._checkpoints, self._kinds, chunk.runs)
+        trace: Regrets | Plays
+        if self._kinds is None:
+            trace = room_for_regrets(self._gaps, self._checkpoints, chunk.runs)
+        else:
+            trace = room_for_plays(self._gaps, self._checkpoints, self._kinds, chunk.runs)
         rules = self._player.rules(stop, longest_block=self._longest_block, shuffled=self._shuffled)
         self._player.play(Task(self._params, trace, rules), chunk.runs, chunk.seed)
         return trace

@@ -26,6 +26,7 @@ from dpbandits.engine.stamp import classes_in, program_stamp, stamp, stamp_of_co
 from dpbandits.environments.base import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
+from dpbandits.simulation.plays import Plays
 from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, runs_per_chunk, summarise
 from dpbandits.simulation.summary import RegretSummary
@@ -198,7 +199,7 @@ class Parts:
     def _filled(
         self,
         key: str,
-        playing: Generator[Regrets],
+        playing: Generator[Regrets | Plays],
         done: int,
         rows: dict[str, NDArray[Any]],
         lasting: tuple[int, int],

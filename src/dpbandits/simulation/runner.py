@@ -16,6 +16,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.policies.base import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
+from dpbandits.simulation.plays import Plays
 from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.summary import RegretSummary
 
@@ -94,7 +95,7 @@ def played_chunks(
     workers: int | None = None,
     done: int = 0,
     copy: int = 0,
-) -> Generator[Regrets]:
+) -> Generator[Regrets | Plays]:
     """Yield the runs that are not done, chunk by chunk and in order, so that they are the same on any number of cores.
 
     The last checkpoint is the horizon. `kinds` are what arms are told apart by, if their plays are to be kept. `copy`
