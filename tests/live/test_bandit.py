@@ -19,7 +19,7 @@ from dpbandits.live import Assignment, Spent
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.configuration import Terms
 from dpbandits.live.noise import Drawing, LiveNoise
-from dpbandits.live.spent import spent_on
+from dpbandits.live.spent import spent_on, worst_scales
 from dpbandits.mechanisms import (
     CARRIED,
     GAUSSIAN,
@@ -267,6 +267,13 @@ def test_spent_is_exact_without_delta() -> None:
     losses = [math.fsum(row["epsilon"] for row in rows if row["arm"] == arm) for arm in (0, 1)]
     assert bandit.spent().epsilon == pytest.approx(max(losses), rel=1e-12)
     assert bandit.spent().epsilon <= bandit.guarantee.epsilon
+
+
+def test_the_reward_that_has_lost_most() -> None:
+    """In one release each it is in the one with the least noise, of whichever arm; else in all of one arm."""
+    assert worst_scales([[4.0, 3.0], [2.0, 9.0], []], is_cumulative=False) == [2.0]
+    assert worst_scales([[], []], is_cumulative=False) == []
+    assert worst_scales([[4.0, 3.0], [2.0, 9.0], []], is_cumulative=True) == [2.0, 9.0]
 
 
 def test_spent_counts_contributions_and_delta() -> None:

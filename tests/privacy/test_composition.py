@@ -392,6 +392,7 @@ def test_zcdp_conversion() -> None:
     simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # Bun & Steinke, Prop. 1.3
     assert 0.8 * simple < zcdp_epsilon(rho, delta) < simple
     assert rho_of(GaussianEvent(sigma=5.0)) == pytest.approx(0.02)
+    assert rho_of(GaussianEvent(sigma=15.0, sensitivity=3.0)) == pytest.approx(0.02)
     assert rho_of(LaplaceEvent(scale=5.0)) == pytest.approx(0.02)
     # One Gaussian is the worst 0.02-zCDP mechanism we know; its exact epsilon must be below.
     assert pld_epsilon([GaussianEvent(sigma=5.0)], delta) < zcdp_epsilon(rho, delta)

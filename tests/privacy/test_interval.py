@@ -20,7 +20,7 @@ from dpbandits.privacy import (
     squared_loss_bound,
 )
 from dpbandits.privacy.events import Event, size
-from dpbandits.privacy.interval import release_sequence
+from dpbandits.privacy.interval import release_sequence, squared_loss_after
 from dpbandits.privacy.pld import pld_epsilon
 
 pytestmark = pytest.mark.slow
@@ -322,3 +322,13 @@ def test_where_the_first_release_is_searched_for(series: Series, v: float) -> No
         for horizon in range(max(1, first - 2), first + 3):
             times = list(release_sequence(epsilon, v, series, horizon=horizon))
             assert times[:1] == ([first] if first <= horizon else [])
+
+
+def test_what_is_left_after_a_release_is_exact_where_every_count_is_released() -> None:
+    """With ε = 1 the releases are at n = 1, 2, 3, ..., and their squared losses n^-v."""
+    from scipy.special import zeta
+
+    assert list(release_sequence(1.0, 1.1, "y", horizon=20)) == list(range(1, 21))
+    for last in (0, 1, 2, 7, 1000):
+        left = squared_loss_after(last, 1.0, v=1.1)
+        assert zeta(1.1, last + 1) <= left <= zeta(1.1, last + 1) * (1 + 1e-8)
