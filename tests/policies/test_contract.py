@@ -1,4 +1,5 @@
-"""What every policy must satisfy, whatever it does. A new policy is added to the catalogue and to `SETTINGS` here."""
+"""What every policy must satisfy, whatever it does. A new policy is added to the catalogue and to `SETTINGS` in
+tests/every_policy.py."""
 
 import json
 import math
@@ -11,111 +12,37 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import numpy as np
 import pytest
 
 import dpbandits as dpb
 import oracles
-from distributions import same_distribution
 from dpbandits import _kernel
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.engine.driver import Chunk
 from dpbandits.engine.game import CUTS, Cut, Game
-from dpbandits.engine.loop import NO_MISTAKE, Task, play_runs, rules_of
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.mechanisms.linear import Leak, Secret, secret_reward
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import POLICIES, Policy, hold, select, update
-from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import Ledger, compose, rho_of
-from dpbandits.simulation.job import Job
-from dpbandits.simulation.plays import room_for_plays
+from every_policy import (
+    ARMS,
+    DELTA,
+    HORIZON,
+    NOT_PRIVATE,
+    ONE_RELEASE,
+    PRIVATE,
+    SETTINGS,
+    beyond,
+    bits,
+    every_other_policy,
+    every_policy,
+    every_private_policy,
+    horizon_of,
+    shown,
+)
 
 pytestmark = pytest.mark.slow
-
-DELTA = 1e-6
-HORIZON = 260
-LONGEST = 4700  # DP-SE releases nothing before some 1500 plays of every arm
-ARMS = 3
-SEEDS = np.random.SeedSequence(8)
-
-SETTINGS: list[Policy] = [
-    dpb.UCB(),
-    dpb.KLUCB(),
-    dpb.IMED(),
-    dpb.ThompsonSampling(),
-    dpb.PrivateUCB(epsilon=0.7),
-    dpb.PrivateUCB(epsilon=0.7, relaxation="none", split_over_arms=False),
-    dpb.DPUCB(epsilon=0.7),
-    dpb.DPUCB(epsilon=0.7, variant="published"),
-    dpb.DPUCB(epsilon=0.7, counter="weighted"),
-    dpb.DPUCBBound(epsilon=0.7),
-    dpb.DPUCBBound(epsilon=0.7, variant="published"),
-    dpb.DPUCBBound(epsilon=0.7, counter="weighted"),
-    dpb.DPUCBInt(epsilon=3.0, delta=DELTA),
-    dpb.DPUCBInt(epsilon=3.0, delta=0.0, horizon=HORIZON),
-    dpb.DPUCBInt(epsilon=9.0, delta=DELTA, bonus="frozen", accounting="corollary", series="x"),
-    dpb.DPUCBInt(epsilon=3.0, delta=DELTA, series="constant", v=1.3),
-    dpb.DPUCBInt(epsilon=3.0, delta=DELTA, horizon=HORIZON, grid_bits=2),
-    dpb.HybridDMAB(epsilon=0.7),
-    dpb.HybridDMAB(epsilon=7000.0, variant="published", balance=0.9),
-    dpb.DPIMED(epsilon=0.7),
-    dpb.DPIMED(epsilon=7.0, growth=1.2, first_phase=4, caution=0.5),
-    dpb.NoiseAwareIMED(epsilon=0.7, first_phase=5),
-    dpb.NoiseAwareIMED(epsilon=3.0, growth=1.1, caution=-2.0),
-    dpb.NoiseAwareIMED(epsilon=0.1, growth=2.0, first_phase=2),
-    dpb.DPKLUCB(epsilon=0.7),
-    dpb.DPKLUCB(epsilon=7.0, growth=1.2, first_phase=4),
-    dpb.NoiseAwareKLUCB(epsilon=0.7, first_phase=4),
-    dpb.NoiseAwareKLUCB(epsilon=7.0, growth=1.1),
-    dpb.AdaPUCB(epsilon=0.7),
-    dpb.AdaPUCB(epsilon=7.0, alpha=0.5),
-    dpb.AdaPKLUCB(epsilon=0.7),
-    dpb.AdaPKLUCB(epsilon=7.0, alpha=0.5),
-    dpb.LazyDPTS(epsilon=0.7),
-    dpb.AnytimeLazyUCB(epsilon=0.7),
-    dpb.AnytimeLazyUCB(epsilon=70.0),
-    dpb.DPSE(epsilon=0.7),
-    dpb.DPSE(epsilon=0.7, order="turns"),
-    dpb.BlockUCB(epsilon=0.7),
-    dpb.BlockUCB(epsilon=7.0, confidence=0.5, growth=1.2, first_phase=3),
-    dpb.AdaCUCB(epsilon=0.7, delta=DELTA),
-    dpb.AdaCUCB(epsilon=20.0, delta=DELTA, beta=0.5),
-    dpb.LDPUCBBernoulli(epsilon=0.7),
-    dpb.LDPUCBLaplace(epsilon=7.0),
-]
-PRIVATE = [policy for policy in SETTINGS if policy.guarantee(HORIZON) is not None]
-NOT_PRIVATE = [policy for policy in SETTINGS if policy not in PRIVATE]
-# Every reward is in one release, so these lose exactly what they say.
-ONE_RELEASE = [
-    policy for policy in PRIVATE if isinstance(policy, PhasePolicy | dpb.DPSE | dpb.LDPUCBBernoulli | dpb.LDPUCBLaplace)
-]
-
-
-def horizon_of(policy: Policy) -> int:
-    """Return how long a policy is played: until it has released something several times."""
-    return LONGEST if isinstance(policy, dpb.DPSE) else HORIZON
-
-
-def beyond(policy: Policy) -> int:
-    """Return a later time: somebody plays on."""
-    return horizon_of(policy) + 40
-
-
-def shown(policy: Policy) -> str:
-    return repr(policy).replace(" ", "")
-
-
-every_policy = pytest.mark.parametrize("policy", SETTINGS, ids=shown)
-every_private_policy = pytest.mark.parametrize("policy", PRIVATE, ids=shown)
-every_other_policy = pytest.mark.parametrize("policy", NOT_PRIVATE, ids=shown)
-
-
-def bits(seed: int) -> Callable[[int, int], float]:
-    """Return rewards that depend on time and arm alone."""
-    table = np.random.default_rng(seed).random((LONGEST + 41, ARMS)) < [0.3, 0.7, 0.5]
-    return lambda t, arm: float(table[t, arm])
 
 
 def test_every_policy_is_here() -> None:
@@ -348,25 +275,6 @@ def decorator_lines(code: CodeType) -> range:
 
 
 @every_policy
-@pytest.mark.parametrize("blocks", [True, False], ids=["blocks", "steps"])
-def test_compiled_and_plain_are_the_same_trajectory(policy: Policy, blocks: bool) -> None:
-    environment, horizon = dpb.Bernoulli([0.31, 0.7, 0.52]), horizon_of(policy)
-    every_step, kinds = np.arange(1, horizon + 1), np.arange(ARMS)
-    compiled = Job(policy, environment, horizon, every_step, blocks=blocks).play(Chunk(3, SEEDS))
-    game = Game(policy, ARMS, horizon, SeededNoise(SEEDS))
-    plain = room_for_plays(environment.gaps, every_step, kinds, 3)
-    rules = rules_of(ARMS, horizon, longest_block=2**62 if blocks else 1)
-    task = Task(environment.configure(), plain, rules)
-    assert play_runs(task, game.params, game.state, game.noise, 3) == NO_MISTAKE
-    assert compiled.regrets.tolist() == plain.regrets.tolist()  # no two arms have the same gap
-    assert compiled.switches.tolist() == plain.switches.tolist()
-    arms = plain.chosen
-    assert plain.regrets == pytest.approx(np.cumsum(environment.gaps[arms], axis=1))
-    assert (plain.plays == np.cumsum(arms[:, :, None] == kinds, axis=1)).all()
-    assert (plain.switches == np.count_nonzero(np.diff(arms, axis=1), axis=1)).all()
-
-
-@every_policy
 def test_hold_is_a_promise(policy: Policy) -> None:
     """Within a block `select` says the same at every step, though nobody asks it there."""
     horizon = horizon_of(policy)
@@ -381,39 +289,6 @@ def test_hold_is_a_promise(policy: Policy) -> None:
         game.t += plays
         total = sum(rewards(later, arm) for later in range(t, t + plays))
         update(game.params, game.state, arm, plays, total, game.t, game.noise)
-
-
-@every_policy
-def test_blocks_and_steps_have_the_same_distribution(policy: Policy) -> None:
-    """Kolmogorov-Smirnov on 4000 runs each, false-alarm rate 1e-4; bit for bit where every block is a single play."""
-    environment, horizon = dpb.Bernoulli([0.3, 0.8, 0.5]), horizon_of(policy)
-    has_blocks = isinstance(policy, dpb.DPUCBInt | PhasePolicy | dpb.DPSE | dpb.AdaCUCB)
-    has_blocks &= not isinstance(policy, dpb.LazyDPTS)  # which draws a new choice at every step
-    game = Game(policy, ARMS, horizon, SeededNoise(2)).play(bits(1), horizon, "blocks")
-    assert has_blocks == (max(plays for _, _, plays in game.blocks) > 1)
-    played = {}
-    for blocks in (True, False):
-        job = Job(policy, environment, horizon, np.array([50, horizon]), blocks=blocks)
-        seed = np.random.SeedSequence(2 if has_blocks and blocks else 1)
-        played[blocks] = job.play(Chunk(4000 if has_blocks else 50, seed)).regrets
-    if has_blocks:
-        is_constant = not np.ptp(played[True], axis=0).any()  # in turn, DP-SE has the same regret in every run
-        assert is_constant or not np.array_equal(played[True], played[False])
-        for column in range(2):
-            assert same_distribution(played[True][:, column], played[False][:, column])
-    else:
-        assert np.array_equal(played[True], played[False])
-
-
-def test_the_test_of_distributions_has_power() -> None:
-    """Slightly more noise (v = 1.2 instead of 1.1) is told apart by the same test."""
-    samples = []
-    for v, seed in ((1.1, 1), (1.2, 2)):
-        job = Job(
-            dpb.DPUCBInt(epsilon=3.0, delta=DELTA, v=v), dpb.Bernoulli([0.3, 0.8, 0.5]), HORIZON, np.array([HORIZON])
-        )
-        samples.append(job.play(Chunk(4000, np.random.SeedSequence(seed))).regrets[:, 0])
-    assert not same_distribution(*samples)
 
 
 @every_policy
@@ -435,17 +310,6 @@ def test_a_state_survives_json_in_the_middle_of_a_run(policy: Policy) -> None:
     with pytest.raises(dpb.InvalidInput, match="Expected"):
         restore(other.state, json.loads(text))
     assert to_plain(other.state) == before
-
-
-# All indices of this one are 1 for so long that the order of the arms decides.
-@pytest.mark.parametrize("policy", [p for p in SETTINGS if p != dpb.AdaPKLUCB(epsilon=0.7)], ids=shown)
-def test_arms_are_treated_alike(policy: Policy) -> None:
-    """The same arms in another order give the same distribution of regret (ties apart): KS at 1e-4 on 3000 runs."""
-    samples = []
-    for means, seed in (([0.25, 0.75, 0.5], 3), ([0.75, 0.5, 0.25], 4)):
-        job = Job(policy, dpb.Bernoulli(means), horizon_of(policy), np.array([horizon_of(policy)]))
-        samples.append(job.play(Chunk(3000, np.random.SeedSequence(seed))).regrets[:, 0])
-    assert same_distribution(*samples)
 
 
 # ---- errors
