@@ -299,6 +299,14 @@ def test_compare_and_plan_refuse_bad_input_in_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_results_are_not_written_into_one_file(run: Any, tmp_path: Path) -> None:
+    file = str(tmp_path / "x.csv")
+    status, out, err = run(*SHORT, "--out", file, "--all-runs", file)
+    assert (status, out) == (2, "")
+    assert f"Expected all_runs='{file}' to be another file than out." in " ".join(err.split())
+    assert not list(tmp_path.iterdir())
+
+
 AUDIT = ("audit", "dp-ucb", "--trials", "5e4", "--horizon", "5", "--no-gpu")
 
 

@@ -5,6 +5,7 @@ ignore that is not needed is an error.
 """
 
 import ast
+import inspect
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -43,8 +44,9 @@ def _options_in(module_name: str, tree: ast.Module) -> Iterator[Option]:
                 allowed = getattr(module, ast.unparse(call.args[0]))
                 (option,) = (keyword.arg for keyword in call.keywords)
                 assert option is not None
-                hints = get_type_hints(owner)
-                hint = hints[option] if option in hints else get_type_hints(owner.__init__)[option]
+                methods = [function for function in vars(owner).values() if inspect.isfunction(function)]
+                hints = [get_type_hints(each) for each in (owner, *methods)]
+                hint = next(found[option] for found in hints if option in found)
                 yield Option(option, f"{module_name}.{top.name}", tuple(allowed), hint)
 
 

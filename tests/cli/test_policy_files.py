@@ -64,6 +64,7 @@ def test_odd_names_of_files_and_modules_beside_them(tmp_path: Path) -> None:
         ("folder.py:Name", "Expected file='folder.py' to be one that can be read: Is a directory."),
         ("mine.py:Name", "Expected 'Name' to be the class of a policy in 'mine.py', which has: ExploreThenCommit."),
         ("mine.py:Policy", "Expected 'Policy' to be the class of a policy in 'mine.py'"),  # an abstract one
+        ("half.py:Half", "Expected 'Half' in 'half.py' to be a whole policy. It lacks `configure` and `guarantee`."),
         ("mine.py:Params", "Expected 'Params' to be the class of a policy in 'mine.py'"),
         ("empty.py:Name", "Expected 'Name' to be the class of a policy in 'empty.py', which has: none."),
         ("wrong.py:Name", "Expected file='wrong.py' to be a Python file that runs. It ends in ZeroDivisionError: "),
@@ -76,6 +77,7 @@ def test_what_names_no_policy_is_one_sentence(
 ) -> None:
     copied(tmp_path)
     copied(tmp_path, "empty.py", "")
+    copied(tmp_path, "half.py", "import dpbandits\n\nclass Half(dpbandits.Policy):\n    pass\n")
     copied(tmp_path, "wrong.py", "1 / 0\n")
     copied(tmp_path, "words.py", "no program\n")
     copied(tmp_path, "exits.py", "import sys\n\nsys.exit(0)\n")

@@ -124,6 +124,10 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
         ({"default_reward": 0.5}, "default_reward=0.0, not with 0.5"),
         ({"contributions": 2}, "contributions=1, not with 2"),
         ({"policy": ExploreThenCommit(epsilon=1.5, plays=5)}, "policy="),
+        (  # only what differs is told
+            {"policy": dataclasses.replace(POLICY, plays=6)},
+            "policy={'name': 'explore-then-commit', 'plays': 5}, not with {'name': 'explore-then-commit', 'plays': 6}",
+        ),
     ]
     for other, difference in cases:
         with pytest.raises(dpb.JournalError, match=rf"was begun with {difference}"):

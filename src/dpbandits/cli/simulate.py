@@ -18,6 +18,7 @@ from dpbandits.cli.words import (
     PLOTS,
     USUAL_DELTA,
     check_delta,
+    check_different,
     check_ending,
     check_folder,
     listed,
@@ -86,6 +87,7 @@ def simulate_command(
     check_ending(plot=plot, allowed=PLOTS)
     check_ending(out=out, allowed=DATA)
     check_ending(all_runs=all_runs, allowed=DATA)
+    check_different(plot=plot, out=out, all_runs=all_runs)
     if keep is not None:
         check_folder(keep=keep)
     steps = whole("horizon", horizon)

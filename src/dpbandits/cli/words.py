@@ -166,6 +166,14 @@ def whole(name: str, text: str) -> int:
     return _validate.integer("[1, inf)", **{name: number(name, text)})
 
 
+def check_different(**named: Path | None) -> None:
+    """Refuse two results that would be written into one file."""
+    seen: dict[Path, str] = {}
+    for name, path in named.items():
+        if path is not None and seen.setdefault(path.resolve(), name) != name:
+            raise InvalidInput(f"Expected {name}={str(path)!r} to be another file than {seen[path.resolve()]}.")
+
+
 def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
     """Refuse a file whose ending is unknown or needs a package that is not installed, that has no folder or that cannot
     be written. Nothing is changed.

@@ -205,10 +205,19 @@ def _first(
 def _check_begun(journal: Journal, begun: dict[str, Any], asked: dict[str, Any]) -> None:
     for name in sorted(asked.keys() | begun.keys()):
         if begun.get(name) != asked.get(name):
+            before, now = _different(begun.get(name), asked.get(name))
             raise JournalError(
-                f"The journal {journal.path} was begun with {name}={shown(begun.get(name))}, "
-                f"not with {shown(asked.get(name))}."
+                f"The journal {journal.path} was begun with {name}={shown(before)}, not with {shown(now)}."
             )
+
+
+def _different(one: Any, other: Any) -> tuple[Any, Any]:
+    """Return two values; of two dicts, such as the settings of one policy, only what differs, and the name."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return one, other
+    told = [key for key in one.keys() | other.keys() if key == "name" or one.get(key) != other.get(key)]
+    first, second = ({key: each[key] for key in each if key in told} for each in (one, other))
+    return first, second
 
 
 def _is_followed(learner: Learner, record: dict[str, Any]) -> bool:

@@ -201,7 +201,8 @@ class Journal:
             return JournalError(f"The file {self.path} is not a journal.")
         return JournalError(
             f"The journal {self.path} has no high-water mark {self._mark_path}, "
-            "so nobody can tell whether it is an old copy that would draw its noise again."
+            "so nobody can tell whether it is an old copy that would draw its noise again. If it lies elsewhere, say "
+            "where (mark=...)."
         )
 
     def _unwritten(self, problem: OSError) -> JournalError:
