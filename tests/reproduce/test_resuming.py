@@ -72,7 +72,7 @@ def test_other_settings_and_another_program_are_other_parts(tmp_path: Path, monk
     # Three curves of 130 runs and of their whole chunks, and one of 131. More effort changes no curve of the panels.
     assert len(list((tmp_path / "parts").glob("*.npz"))) == 7
     assert len(list((tmp_path / "parts").glob("*.json"))) == 5
-    monkeypatch.setattr(parts_module, "program_stamp", lambda: "another")
+    monkeypatch.setattr(parts_module, "_PROGRAM", "another")
     assert Study(SMALL, tmp_path).kept("it", lambda: "computed again") == "computed again"
 
 
