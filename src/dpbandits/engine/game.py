@@ -61,6 +61,9 @@ class Game:
         return self
 
 
+# A policy may take its answers from arrays, and NumPy's integers are not JSON's: what leaves a game are Python's.
+
+
 class _Asked(NamedTuple):
     """An environment that asks for every sum."""
 
@@ -69,12 +72,12 @@ class _Asked(NamedTuple):
 
 @reward.register(_Asked)
 def _reward(params: _Asked, arm: int, t: int, noise: Any) -> Any:
-    return params.total(t, arm, 1)
+    return params.total(int(t), int(arm), 1)
 
 
 @block_sum.register(_Asked)
 def _block_sum(params: _Asked, arm: int, plays: int, t: int, noise: Any) -> Any:
-    return params.total(t, arm, plays)
+    return params.total(int(t), int(arm), int(plays))
 
 
 class _History(NamedTuple):
@@ -98,9 +101,10 @@ def _switch(trace: _History, memo: None, t: int, arm: int) -> None:
 @note_plays.register(_History)
 def _plays(trace: _History, memo: None, t: int, arm: int, plays: int) -> None:
     game = trace.game
-    game.blocks.append((t, int(arm), int(plays)))
-    game.actions += [int(arm)] * int(plays)
-    game.t = t + int(plays)
+    t, arm, plays = int(t), int(arm), int(plays)
+    game.blocks.append((t, arm, plays))
+    game.actions += [arm] * plays
+    game.t = t + plays
     trace.stop[0] = len(game.blocks) >= trace.decisions
 
 

@@ -17,7 +17,6 @@ import sysconfig
 import types
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +78,8 @@ def program_stamp() -> str:
 
 
 def _version(library: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and few ask for it
+
     try:
         return version(library)
     except PackageNotFoundError:  # not all of them are needed by everybody
