@@ -1,6 +1,6 @@
 # make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
-# make check       the loop while working: lint, types, import rules, the quick tests, in less than a minute
+# make check       while working: lint, types, import rules, the quick tests, in less than a minute
 # make torture     a live bandit killed, interrupted and without room on its disk, everywhere (minutes); make test has a sample
 # make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
 # make clean       remove the environment and every cache

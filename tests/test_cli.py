@@ -303,7 +303,7 @@ def test_two_results_are_not_written_into_one_file(run: Any, tmp_path: Path) -> 
     file = str(tmp_path / "x.csv")
     status, out, err = run(*SHORT, "--out", file, "--all-runs", file)
     assert (status, out) == (2, "")
-    assert f"Expected all_runs='{file}' to be another file than out." in " ".join(err.split())
+    assert f"Expected all_runs='{file}' to be a different file from out." in " ".join(err.split())
     assert not list(tmp_path.iterdir())
 
 

@@ -66,3 +66,12 @@ def test_what_a_link_points_to_is_replaced_and_a_device_is_written_to(tmp_path: 
     written = []
     replace_file(Path("/dev/null"), written.append)
     assert written == [Path("/dev/null")]
+
+
+def test_a_file_keeps_its_permissions_and_its_long_name(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 250)
+    write_file(path, b"before")
+    path.chmod(0o600)
+    write_file(path, b"after")
+    assert path.read_bytes() == b"after"
+    assert path.stat().st_mode & 0o777 == 0o600

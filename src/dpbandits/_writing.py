@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -35,11 +36,13 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
         write(path)
         return
     path = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
-    part = path.with_name(f"{path.name}{_UNFINISHED}{secrets.token_hex(8)}")
+    part = path.with_name(f"{_UNFINISHED}{secrets.token_hex(8)}")  # a long name would become too long
     try:
         write(part)
-        with open(part, "rb") as file:
+        with open(part, "r+b") as file:  # Windows syncs only what may be written to
             os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -47,7 +50,7 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes left: no file takes a minute to write."""
-    for path in folder.glob(f"*{_UNFINISHED}*"):
+    for path in folder.glob(f"{_UNFINISHED}*"):
         with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > 60:
                 path.unlink()

@@ -57,6 +57,8 @@ def test_bad_input_is_refused() -> None:
         BanditEnv(3)  # type: ignore[arg-type]
     with pytest.raises(dpb.InvalidInput, match="Expected horizon=0 in"):
         BanditEnv(dpb.Bernoulli([0.5, 0.5]), horizon=0)
+    with pytest.raises(dpb.InvalidInput, match=r"Expected horizon=3 in \[1, 2\], for which there are rewards"):
+        BanditEnv(dpb.environments.Given([0, 1], arms=2), horizon=3)
     env = BanditEnv(dpb.Bernoulli([0.5, 0.5]))
     env.reset(seed=1)
     with pytest.raises(dpb.InvalidInput, match=r"Expected action=2 to be an arm in \[0, 2\)."):

@@ -14,7 +14,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.scores import COLUMNS, NOTE, RATIO, UNSCORED
-from dpbandits.auditing.trials import Outcomes, Trials
+from dpbandits.auditing.trials import Outcomes, Trials, seed_key
 from dpbandits.auditing.watched import (
     EXPECTED,
     IMPOSSIBLE,
@@ -79,7 +79,7 @@ def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int
     given, trials = Given(rewards, 2), Trials(policy, 2, steps, seed=5)
     assert trials.is_exact == (steps == 9)
     outcomes = trials.outcomes(given, 40, 7)
-    seed = np.random.SeedSequence(trials._entropy, spawn_key=(given.seed_key, 7, 0))
+    seed = np.random.SeedSequence(trials._entropy, spawn_key=(seed_key(given), 7, 0))
     plain = played(policy, rewards, SeededNoise(seed), 40)
     compiled = {
         trials.sequence(code, given, 40, 7): count
@@ -112,7 +112,7 @@ def scored(policy: Policy, rewards: list[float], others: list[float], runs: int)
     scores = trials.scores(given, given, Given(others, 2), runs, 1)
     assert scores.shape == (runs, COLUMNS)
     assert not (scores[:, NOTE].astype(int) & UNSCORED).any()
-    source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(given.seed_key, 1, 0)))
+    source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(seed_key(given), 1, 0)))
     seen = []
     for _ in range(runs):
         watched = WatchedNoise(source, np.zeros(500), np.zeros(SEEN, dtype=np.int64))

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +102,28 @@ def test_an_interrupt_ends_what_is_played() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         list(Driver(1).results(play, chunks_of(SEED, 10, 10)))
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_driver_that_was_interrupted_twice_can_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time while it waits for those that the first one ended."""
+
+    def interrupted(pool: ThreadPoolExecutor, **options: bool) -> None:
+        shutdown(pool, **options)
+        raise KeyboardInterrupt
+
+    def play(chunk: Chunk, stop: Any) -> int:
+        return chunk.runs
+
+    shutdown, driver = ThreadPoolExecutor.shutdown, Driver(1)
+    results = driver.results(play, chunks_of(SEED, 1000, 10))
+    assert next(results) == 10
+    with monkeypatch.context() as patch:
+        patch.setattr(ThreadPoolExecutor, "shutdown", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            results.throw(KeyboardInterrupt)
+    assert list(driver.results(play, chunks_of(SEED, 10, 10))) == [10]
+    driver._pool.shutdown()
 
 
 @pytest.mark.usefixtures("threads")

@@ -206,7 +206,7 @@ def test_a_page_beside_a_journal_that_was_named_from_another_folder(
     monkeypatch.chdir(tmp_path / "other")
     for name in ("trial.html", "trial.html.mark"):
         Path(name).write_text("another file")
-    with pytest.raises(dpb.InvalidInput, match="to be another file than the journal and its mark"):
+    with pytest.raises(dpb.InvalidInput, match="to be neither the journal nor its mark"):
         bandit.report(tmp_path / "one" / "trial.html")
     for _ in range(2):
         bandit.report("trial.html")

@@ -93,7 +93,7 @@ def test_a_result_that_was_changed_is_computed_again(tmp_path: Path) -> None:
 
 def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
     Study(SMALL, tmp_path)
-    old, new = (tmp_path / "parts" / f"x.npz.unfinished-{pid}" for pid in (1, 2))
+    old, new = (tmp_path / "parts" / f".unfinished-{pid}" for pid in (1, 2))
     for path in (old, new):
         path.write_bytes(b"")
     os.utime(old, (0, 0))

@@ -19,6 +19,7 @@ from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.runner import log_spaced
 from explore_then_commit import ExploreThenCommit
+from written_kernels import wrong
 
 pytestmark = pytest.mark.slow
 
@@ -221,56 +222,14 @@ def test_a_progress_bar_inside_another_is_not_shown(capsys: pytest.CaptureFixtur
     assert "calibrating" not in shown
 
 
-def wrong(**kernels: str) -> Any:
-    """Return a policy whose kernels are the given expressions."""
-    lines = {"select": "0", "hold": "1", "update": "None"} | kernels
-    names: dict[str, Any] = {}
-    exec(WRONG.format(**lines), names)
-    return names["Wrong"]()
-
-
-WRONG = """
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
-import numpy as np
-from dpbandits import kernel
-from dpbandits.mechanisms import public
-from dpbandits.policies import Policy, Setup, hold, select, update
-class Params(NamedTuple):
-    unused: int
-class State(NamedTuple):
-    counts: Annotated[Any, public("arms")]
-@select.register(Params)
-@kernel
-def _select(params, state, t):
-    return {select}
-@hold.register(Params)
-@kernel
-def _hold(params, state, arm, t):
-    return {hold}
-@update.register(Params)
-@kernel
-def _update(params, state, arm, plays, reward, t, noise):
-    return {update}
-@dataclass(frozen=True)
-class Wrong(Policy):
-    name = "wrong"
-    source = "a test"
-    def configure(self, arms, horizon):
-        return Setup(Params(0), State, {{"arms": arms}})
-    def guarantee(self, horizon=0.0):
-        return None
-"""
-
-
 @pytest.mark.parametrize(
     ("kernels", "error", "message"),
     [
-        ({"select": "5"}, dpb.InvalidInput, r"Expected `select` of wrong to return an arm in \[0, 1\]."),
-        ({"select": "-1"}, dpb.InvalidInput, r"Expected `select` of wrong to return an arm in \[0, 1\]."),
-        ({"select": "7 if t == 9 else 0"}, dpb.InvalidInput, "Expected `select` of wrong"),
-        ({"hold": "0"}, dpb.InvalidInput, "Expected `hold` of wrong to return at least 1."),
-        ({"hold": "t - 5"}, dpb.InvalidInput, "Expected `hold` of wrong to return at least 1."),
+        ({"select": "5"}, dpb.InvalidInput, r"Expected `select` of policy=wrong to return an arm in \[0, 1\]."),
+        ({"select": "-1"}, dpb.InvalidInput, r"Expected `select` of policy=wrong to return an arm in \[0, 1\]."),
+        ({"select": "7 if t == 9 else 0"}, dpb.InvalidInput, "Expected `select` of policy=wrong"),
+        ({"hold": "0"}, dpb.InvalidInput, "Expected `hold` of policy=wrong to return at least 1."),
+        ({"hold": "t - 5"}, dpb.InvalidInput, "Expected `hold` of policy=wrong to return at least 1."),
         ({"select": "state.meens[0]"}, AttributeError, "meens"),
         ({"select": "len(np.zeros(1))"}, dpb.InvalidInput, "a kernel may not allocate"),
         ({"select": "int(str(t % 2))"}, dpb.InvalidInput, "Expected the kernels of wrong to compile"),

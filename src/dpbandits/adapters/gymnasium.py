@@ -35,6 +35,7 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         _validate.check_kind(Environment, "one of ours, such as Bernoulli([0.9, 0.6])", environment=environment)
         self.environment = environment
         self.horizon = _validate.integer("[1, 1000000000000000000]", horizon=horizon)
+        environment.check_horizon(self.horizon)
         self.action_space = gymnasium.spaces.Discrete(environment.arms)
         self.observation_space = gymnasium.spaces.Discrete(1)
         self._params = environment.configure()

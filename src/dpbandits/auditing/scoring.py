@@ -32,7 +32,7 @@ class ScoringTask(NamedTuple):
     first: Any  # rewards
     second: Any
     trace: Any  # Decisions, with paths as long as a run
-    rules: Any
+    rules: Any  # never shuffled: the paths are in the environment's arms, and repeated as the policy's
     numbers: Any
     seen: Any
     known: Any

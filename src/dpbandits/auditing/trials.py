@@ -1,5 +1,6 @@
 """Trials: one policy, played very often in the same environment, usually on rewards that are given in advance."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -130,7 +131,7 @@ class Trials:
         task = self._task(environment, 1, self._player.room((0,), np.int64), self.horizon, stop)
         self._player.play(task, 1, chunk.seed, first=int(found[0]))
         arms, plays = self._player.fetched(task.trace.paths)[0].T
-        decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # nobody has written into what is behind them
+        decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # behind them: earlier runs, or nothing
         return tuple(np.repeat(arms[:decisions], plays[:decisions]).tolist())
 
     def _task(self, environment: Environment, runs: int, codes: Any, steps: int, stop: NDArray[np.int64]) -> Task:
@@ -167,13 +168,13 @@ class Trials:
             self._room = 2 * (room + lacking)
 
     def _chunks(self, environment: Environment, trials: int, key: tuple[int, ...]) -> Iterator[Chunk]:
-        seed = np.random.SeedSequence(self._entropy, spawn_key=(_seed_key(environment), *key))
+        seed = np.random.SeedSequence(self._entropy, spawn_key=(seed_key(environment), *key))
         return chunks_of(seed, trials, self._at_once)
 
 
-def _seed_key(environment: Environment) -> int:
+def seed_key(environment: Environment) -> int:
     """Return a number that random numbers in an environment follow from."""
     if isinstance(environment, Given):
-        return environment.seed_key
+        return int.from_bytes(hashlib.sha256(environment.rewards.tobytes()).digest()[:16])
     kind = type(environment)
     return int(stamp_of_constants(kind.__module__, kind.__qualname__, environment.configure())[:32], 16)

@@ -171,7 +171,7 @@ def check_different(**named: Path | None) -> None:
     seen: dict[Path, str] = {}
     for name, path in named.items():
         if path is not None and seen.setdefault(path.resolve(), name) != name:
-            raise InvalidInput(f"Expected {name}={str(path)!r} to be another file than {seen[path.resolve()]}.")
+            raise InvalidInput(f"Expected {name}={str(path)!r} to be a different file from {seen[path.resolve()]}.")
 
 
 def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:

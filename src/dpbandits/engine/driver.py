@@ -65,8 +65,9 @@ class Driver:
             if not is_done:  # also by an interrupt before anything is waited for
                 # For good: an interrupt while a thread starts leaves one behind that the pool does not wait for.
                 stop[0] = 1
-                self._pool.shutdown(cancel_futures=True)
-                self._pool = ThreadPoolExecutor(self.workers)
+                # And at once: a second interrupt while the old pool ends must not leave that one in its place.
+                pool, self._pool = self._pool, ThreadPoolExecutor(self.workers)
+                pool.shutdown(cancel_futures=True)
 
 
 def checked_workers(workers: int | None) -> int | None:

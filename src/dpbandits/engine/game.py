@@ -61,9 +61,6 @@ class Game:
         return self
 
 
-# A policy may take its answers from arrays, and NumPy's integers are not JSON's: what leaves a game are Python's.
-
-
 class _Asked(NamedTuple):
     """An environment that asks for every sum."""
 
@@ -72,12 +69,12 @@ class _Asked(NamedTuple):
 
 @reward.register(_Asked)
 def _reward(params: _Asked, arm: int, t: int, noise: Any) -> Any:
-    return params.total(int(t), int(arm), 1)
+    return params.total(t, int(arm), 1)
 
 
 @block_sum.register(_Asked)
 def _block_sum(params: _Asked, arm: int, plays: int, t: int, noise: Any) -> Any:
-    return params.total(int(t), int(arm), int(plays))
+    return params.total(t, int(arm), plays)
 
 
 class _History(NamedTuple):
@@ -101,9 +98,8 @@ def _switch(trace: _History, memo: None, t: int, arm: int) -> None:
 @note_plays.register(_History)
 def _plays(trace: _History, memo: None, t: int, arm: int, plays: int) -> None:
     game = trace.game
-    t, arm, plays = int(t), int(arm), int(plays)
-    game.blocks.append((t, arm, plays))
-    game.actions += [arm] * plays
+    game.blocks.append((t, int(arm), plays))
+    game.actions += [int(arm)] * plays
     game.t = t + plays
     trace.stop[0] = len(game.blocks) >= trace.decisions
 

@@ -38,7 +38,7 @@ def has_gpu() -> bool:
 class GPUPlayer:
     """Plays the runs of a task with a thread for each. Its random numbers are others than those of the CPU.
 
-    It has the methods of `CPUPlayer`.
+    It has the methods of `CPUPlayer`, but plays whole blocks alone, and arms as they stand.
     """
 
     workers: int | None = 1
@@ -85,7 +85,7 @@ class GPUPlayer:
         return int(found.max(initial=0))
 
     def rules(self, stop: NDArray[np.int64]) -> Rules:
-        """Return the rules of runs. None looks at `stop` again after it has begun: a launch is short."""
+        """Return the rules of runs. They see `stop` as it is now, and nothing that is written there later."""
         rules: Rules = self.moved(rules_of(self._arms, self._horizon, stop=stop))
         return rules
 

@@ -22,21 +22,21 @@ from dpbandits._kernel import generic, kernel
 from dpbandits.environments.base import block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import uniform
-from dpbandits.policies.base import FOREVER, Policy, hold, select, update
+from dpbandits.policies.base import FOREVER, Policy, hold, select, update, wrong_arm
 
 # Mistakes of a policy, which end a run.
 NO_MISTAKE = 0
 WRONG_ARM = -1
 WRONG_HOLD = -2
-_NO_ARM = -(2**62)
+_NO_ARM = 1 - 2**63  # which no policy arrives at, as it might at -1 or -FOREVER
 
 
 def check_answer(policy: Policy, arms: int, answer: int) -> None:
     """Refuse a policy that named an arm which does not exist, or held one for less than a play."""
     if answer == WRONG_ARM:
-        raise InvalidInput(f"Expected `select` of {policy.name} to return an arm in [0, {arms - 1}].")
+        raise wrong_arm(policy, arms)
     if answer == WRONG_HOLD:
-        raise InvalidInput(f"Expected `hold` of {policy.name} to return at least 1.")
+        raise InvalidInput(f"Expected `hold` of policy={policy.name} to return at least 1.")
 
 
 class Rules(NamedTuple):
@@ -45,8 +45,8 @@ class Rules(NamedTuple):
     first: int  # the time at which it begins
     horizon: int  # the last time
     longest_block: int  # plays between two decisions, at most; with 1 the run goes step by step
-    # Which arm of the environment the policy gets as its first, second, ... A row for every run that is played at the
-    # same time, and in each of them an order of its own if it is shuffled, anew before every run.
+    # Which arm of the environment the policy gets as its first, second, ... If it is shuffled, anew before every run,
+    # then runs that are played at the same time need a row each; otherwise one row does for all of them.
     orders: Any
     is_shuffled: bool
     stop: Any  # another thread ends all runs by writing something else than 0 here
@@ -108,14 +108,14 @@ def play(params: Any, state: Any, environment: Any, trace: Any, noise: Any, rule
     arm = _NO_ARM
     place = 0  # of that arm in the environment
     while t <= rules.horizon and rules.stop[0] == 0:
-        choice = select(params, state, t)
+        choice = int(select(params, state, t))
         if choice != arm:
             arm = choice
             if arm < 0 or arm >= arms:
                 return WRONG_ARM
             place = rules.orders[row, arm]
             memo = note_switch(trace, memo, t, place)
-        plays = min(hold(params, state, arm, t), rules.longest_block, rules.horizon - t + 1)
+        plays = min(int(hold(params, state, arm, t)), rules.longest_block, rules.horizon - t + 1)
         if plays < 1:
             return WRONG_HOLD
         if plays == 1:  # noqa: SIM108  (the two are different things)

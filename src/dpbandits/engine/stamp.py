@@ -17,6 +17,7 @@ import sysconfig
 import types
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,6 @@ def program_stamp() -> str:
 
 
 def _version(library: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to import, and few ask for it
-
     try:
         return version(library)
     except PackageNotFoundError:  # not all of them are needed by everybody

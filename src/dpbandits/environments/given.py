@@ -13,7 +13,10 @@ from dpbandits.environments.base import Environment, block_sum, numbers, reward
 
 
 class Params(NamedTuple):
-    """Constants of the kernels. `totals[t]` is the sum of the first t rewards: a block costs as much as a play."""
+    """Constants of the kernels. `totals[t]` is the sum of the first t rewards: a block costs as much as a play.
+
+    The sum of a block is a difference of two of them. It is exact for rewards of 0 and 1, and for others rounded.
+    """
 
     rewards: Any
     totals: Any
@@ -60,11 +63,6 @@ class Given(Environment):
     @cached_property
     def _params(self) -> Params:
         return Params(self.rewards, np.concatenate([[0.0], np.cumsum(self.rewards)]))
-
-    @property
-    def seed_key(self) -> int:
-        """A number that random numbers for these rewards follow from."""
-        return int.from_bytes(self._digest[:16])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Given) and (self._digest, self.arms) == (other._digest, other.arms)

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from dpbandits.errors import InvalidInput
-from dpbandits.policies import Policy, select
+from dpbandits.policies.base import Policy, select, wrong_arm
 
 
 def chosen_arm(policy: Policy, params: Any, state: Any, t: int, arms: int) -> int:
     """Return the arm of decision t, if it is one."""
     arm = int(select(params, state, t))
     if not 0 <= arm < arms:
-        raise InvalidInput(f"Expected `select` of policy={policy.name} to return an arm in [0, {arms - 1}], not {arm}.")
+        raise wrong_arm(policy, arms, f", not {arm}")
     return arm

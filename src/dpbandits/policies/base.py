@@ -139,3 +139,8 @@ def validated_size(arms: int, horizon: int) -> tuple[int, int]:
         _validate.integer(f"[1, {MAX_ARMS}]", arms=arms),
         _validate.integer(f"[1, {min(MAX_HORIZON, MAX_ITEMS)}]", horizon=horizon),
     )
+
+
+def wrong_arm(policy: Policy, arms: int, instead: str = "") -> InvalidInput:
+    """Return the error of a policy that chose an arm which does not exist."""
+    return InvalidInput(f"Expected `select` of policy={policy.name} to return an arm in [0, {arms - 1}]{instead}.")

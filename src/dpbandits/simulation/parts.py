@@ -31,7 +31,7 @@ from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, runs_per_chunk, summarise
 from dpbandits.simulation.summary import RegretSummary
 
-_PROGRAM = program_stamp()  # as it is imported: who edits a file later plays what was there before
+_PROGRAM = program_stamp()  # as it is imported: whoever edits a file later still plays what was there before
 _SECONDS_BETWEEN_SAVES = 5.0
 
 

@@ -44,5 +44,5 @@ def page_path(path: object, kept: Iterable[Path]) -> Path:
     target = Path(path)
     for file in kept:
         if _is_same(target, file):
-            raise InvalidInput(f"Expected path={shown(str(target))} to be another file than the journal and its mark.")
+            raise InvalidInput(f"Expected path={shown(str(target))} to be neither the journal nor its mark.")
     return target
