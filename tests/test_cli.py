@@ -214,6 +214,10 @@ def test_compare_ranks_and_writes(run: Any, tmp_path: Path) -> None:
     parts = {path: path.stat().st_mtime_ns for path in (out_folder / "parts").iterdir()}
     assert run(*QUICK, "--out", str(out_folder))[1] == out
     assert {path: path.stat().st_mtime_ns for path in (out_folder / "parts").iterdir()} == parts  # nothing anew
+    another = tmp_path / "another"
+    status, _, err = run(*QUICK, "--out", str(another), "--keep", str(out_folder / "parts"))
+    assert (status, err) == (0, "")
+    assert (another / "scores.csv").read_bytes() == (out_folder / "scores.csv").read_bytes()
 
 
 def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:

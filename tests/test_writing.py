@@ -75,3 +75,9 @@ def test_a_file_keeps_its_permissions_and_its_long_name(tmp_path: Path) -> None:
     write_file(path, b"after")
     assert path.read_bytes() == b"after"
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_cannot_be_written_is_called_by_its_own_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as refused:
+        write_file(tmp_path / "nowhere" / "file", b"")
+    assert refused.value.filename == str(tmp_path / "nowhere" / "file")

@@ -44,6 +44,10 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
         if path.exists():
             shutil.copymode(path, part)
         part.replace(path)
+    except OSError as problem:
+        if problem.filename == str(part):
+            problem.filename = str(path)  # nobody knows the other name
+        raise
     finally:
         part.unlink(missing_ok=True)
 

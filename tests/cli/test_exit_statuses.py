@@ -216,3 +216,13 @@ def test_releases_that_cannot_be_scored_are_exit_status_3(run: Any, monkeypatch:
     status, out, _ = run("audit", f"{spoiling.__file__}:InTurn", *words)
     assert status == 3
     assert "Cannot be told: no run was seen that one reward makes likelier" in out
+
+
+def test_an_interrupt_is_told_also_where_a_command_has_nothing_to_add(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*arguments: Any, **named: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpbandits.comparison.planning.played_chunks", stopped)
+    assert run("plan", "--horizon", "1000") == (130, "", "Stopped.\n")

@@ -181,3 +181,16 @@ def test_the_interval_of_a_quantile_has_the_confidence_it_names(runs: int) -> No
         else:
             assert below.cdf(math.ceil(high * 1.005) - 1) >= 0.975
             assert below.cdf(high * 0.99 - 2) <= 0.975
+
+
+def test_what_is_no_level_policy_or_summary_is_refused() -> None:
+    summary = last(dpb.UCB(), 2)
+    for level in (-0.1, 1.5, math.nan):
+        with pytest.raises(dpb.InvalidInput, match=r"Expected level=.* in \[0, 1\]"):
+            summary.quantile(level)
+        with pytest.raises(dpb.InvalidInput, match=r"Expected level=.* in \[0, 1\]"):
+            summary.quantile_interval(level)
+    with pytest.raises(dpb.WrongKind, match="to be a policy"):
+        last([dpb.UCB()], 2)  # type: ignore[arg-type]
+    with pytest.raises(dpb.WrongKind, match="Expected begun='part' to be a summary"):
+        last(dpb.UCB(), 2, begun="part")

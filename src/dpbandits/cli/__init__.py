@@ -18,6 +18,7 @@ __all__ = ["main"]
 
 _CALLING = re.compile(r"[\\/](typer|click)[\\/]")
 _CRASHED = 70  # EX_SOFTWARE of sysexits.h
+_INTERRUPTED = 130  # 128 and the number of SIGINT
 _PIPE_CLOSED = 141  # 128 and the number of SIGPIPE
 
 
@@ -37,6 +38,8 @@ def main() -> None:
             # typer and rich both end with 1 when they write to a closed pipe.
             if isinstance(ended.__context__, BrokenPipeError):
                 raise ended.__context__ from None
+            if ended.code == _INTERRUPTED and not isinstance(ended.__context__, KeyboardInterrupt):
+                print("Stopped.", file=sys.stderr)  # typer says nothing, nor did the command
             if sys.stdout is not None:  # somebody closed it
                 sys.stdout.flush()
             raise

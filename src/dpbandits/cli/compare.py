@@ -118,6 +118,7 @@ def write_files(board: Leaderboard, out: Path) -> None:
     """Write tables and figure."""
     from dpbandits.comparison.figures import leaderboard_figure
 
+    out.mkdir(parents=True, exist_ok=True)
     write_file(out / "scores.csv", board.to_pandas().to_csv(index=False).encode())
     ranking = io.StringIO()
     rows = csv.writer(ranking, lineterminator="\n")

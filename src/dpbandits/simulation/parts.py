@@ -249,15 +249,18 @@ def _origin(policy: Policy, environment: Environment, horizon: int) -> str:
 
 def _room(runs: int, points: int, arms: int) -> dict[str, NDArray[Any]]:
     """Return arrays with a row for every run; of no arms, none for their plays."""
+    numbers = runs * (points * (2 + arms if arms else 1) + 1)
     try:
+        np.empty(numbers)  # in one piece: systems that lend more memory than they have refuse only that
         rows: dict[str, NDArray[Any]] = {"regrets": np.empty((runs, points))}
         rows["switches"] = np.empty(runs, dtype=np.int64)
         if arms:
             rows["plays"] = np.empty((runs, points, arms), dtype=np.int64)
             rows["chosen"] = np.empty((runs, points), dtype=np.int64)
     except MemoryError:
-        needed = runs * points * (2 + arms if arms else 1) * 8 / 2**30
-        raise InvalidInput(f"Expected runs={runs} to fit into memory, but they need {needed:.0f} GiB.") from None
+        raise InvalidInput(
+            f"Expected runs={runs} to fit into memory, but they need {numbers * 8 / 2**30:.0f} GiB."
+        ) from None
     return rows
 
 

@@ -53,6 +53,10 @@ def summarise(
     """
     horizon, runs, seed = checked(environment, horizon, runs, seed)
     checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
+    if begun is not None:
+        _validate.check_kind(RegretSummary, "a summary that was begun", begun=begun)
+    _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
+    unique_names(policy)  # checks it, too
     summary = RegretSummary(checkpoints, environment.gaps) if begun is None else begun
     if (
         summary.horizon != horizon
@@ -60,10 +64,11 @@ def summarise(
         or (summary.runs < runs and summary.runs % runs_per_chunk(horizon))
     ):
         raise InvalidInput(
-            f"Expected begun with {counted(summary.runs, 'run')} to be a summary of the same simulation."
+            f"Expected begun, with {counted(summary.runs, 'run')} up to horizon={summary.horizon}, to be of the same "
+            f"simulation: whole chunks of {counted(runs_per_chunk(horizon), 'run')} up to horizon={horizon}, and at "
+            f"most runs={runs}."
         )
     if summary.runs == runs:
-        unique_names(policy)  # checks it
         yield summary
         return
     chunks = played_chunks(

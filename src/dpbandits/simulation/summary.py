@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits import _validate
 from dpbandits._writing import write_arrays
 from dpbandits.errors import InvalidInput
 
@@ -92,6 +93,7 @@ class RegretSummary:
 
     def quantile(self, level: float) -> NDArray[np.float64]:
         """Return a quantile of the runs at every checkpoint: exact for up to 1000 runs, then right to 1%."""
+        level = _validate.real("[0, 1]", level=level)
         if len(self.few):
             return np.asarray(np.quantile(self.few, level, axis=0))
         reached = np.cumsum(self.counts, axis=1) >= level * self.runs
@@ -107,7 +109,8 @@ class RegretSummary:
         """
         from scipy.special import bdtr
 
-        beyond = (1 - confidence) / 2
+        level = _validate.real("[0, 1]", level=level)
+        beyond = (1 - _validate.real("(0, 1)", confidence=confidence)) / 2
         chance = bdtr(np.arange(self.runs + 1), self.runs, level)  # that so many runs, or fewer, are below the quantile
         first, last = int(np.argmax(chance >= beyond)), int(np.argmax(chance >= 1 - beyond)) + 1
         values, counts = self.final()
