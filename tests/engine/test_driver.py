@@ -91,7 +91,15 @@ def test_who_leaves_early_ends_the_others_and_can_begin_again(leaves: str) -> No
     ]
 
 
-@pytest.mark.usefixtures("threads")
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Whoever started the tests may have it ignored, as a script does that starts them in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("threads", "_interruptible")
 def test_an_interrupt_ends_what_is_played() -> None:
     """It comes while a thread is at work, and reaches the one that waits, which ends the thread."""
 
