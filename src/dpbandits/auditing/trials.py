@@ -131,7 +131,7 @@ class Trials:
         task = self._task(environment, 1, self._player.room((0,), np.int64), self.horizon, stop)
         self._player.play(task, 1, chunk.seed, first=int(found[0]))
         arms, plays = self._player.fetched(task.trace.paths)[0].T
-        decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # behind them: earlier runs, or nothing
+        decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # what is behind them is not of this run
         return tuple(np.repeat(arms[:decisions], plays[:decisions]).tolist())
 
     def _task(self, environment: Environment, runs: int, codes: Any, steps: int, stop: NDArray[np.int64]) -> Task:
