@@ -16,11 +16,11 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
 from dpbandits.policies.dp_imed import DPIMED, State
-from dpbandits.policies.evidence import PooledSums, exponent, learn
 from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
 from dpbandits.policies.noise_aware_imed import State as NoiseAwareState
-from dpbandits.policies.phase_wise import PhaseWise, cost
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
+from dpbandits.policies.plausibility import PooledSums, exponent, learn
+from dpbandits.policies.plausibility_by_phase import ByPhase, cost
 
 
 class Tail(NamedTuple):
@@ -32,15 +32,15 @@ class Tail(NamedTuple):
 
 @learn.register(Tail)
 @kernel
-def _learn(evidence: Tail, kept: PooledSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
+def _learn(plausibility: Tail, kept: PooledSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
     kept.totals[arm] += value
     kept.means[arm] = min(max(kept.totals[arm] / tally.counts[arm], 1e-9), 1.0 - 1e-9)
 
 
 @exponent.register(Tail)
 @kernel
-def _exponent(evidence: Tail, kept: PooledSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
-    epsilon, s, n, m = evidence.epsilon, kept.totals[arm], float(tally.counts[arm]), float(tally.done[arm])
+def _exponent(plausibility: Tail, kept: PooledSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
+    epsilon, s, n, m = plausibility.epsilon, kept.totals[arm], float(tally.counts[arm]), float(tally.done[arm])
     if s >= n * mean:
         return 0.0
     low, high, tilt = -epsilon, 0.0, -0.5 * epsilon
@@ -60,7 +60,7 @@ def _exponent(evidence: Tail, kept: PooledSums, phases: Phases, tally: Tally, ar
             break
         tilt = nearer
     rate = tilt * s - n * math.log1p(-mean * -math.expm1(tilt)) + m * math.log1p(-((tilt / epsilon) ** 2))
-    if not evidence.saddlepoint:
+    if not plausibility.saddlepoint:
         return float(max(rate, 0.0))
     if rate < 1e-4:
         return 0.0
@@ -87,7 +87,7 @@ class TailIMED(DPIMED):
 
     def configure(self, arms: int, horizon: int) -> Setup:
         setup = DPIMED.configure(self, arms, horizon)
-        params = setup.params._replace(evidence=Tail(self.epsilon, self.saddlepoint))
+        params = setup.params._replace(plausibility=Tail(self.epsilon, self.saddlepoint))
         return Setup(params, State, setup.sizes)
 
 
@@ -95,7 +95,7 @@ class TwoMeansParams(NamedTuple):
     """Constants of the kernels."""
 
     phases: Phases
-    evidence: PhaseWise
+    plausibility: ByPhase
     caution: float
 
 
@@ -106,24 +106,28 @@ hold.register(TwoMeansParams)(rest_of_phase)
 @kernel
 def gap_exponent(params: TwoMeansParams, state: NoiseAwareState, arm: int, leader: int) -> float:
     """Return the least c_a(y) + c_b(y) above what both estimates have, by golden section."""
-    evidence, kept, phases, tally = params.evidence, state.kept, params.phases, state.tally
+    plausibility, kept, phases, tally = params.plausibility, state.kept, params.phases, state.tally
     low, high = kept.means[arm], kept.means[leader]
     if not low < high:
         return 0.0
     section = 0.5 * (3.0 - math.sqrt(5.0))
     left, right = low + section * (high - low), high - section * (high - low)
-    at_left = cost(evidence, kept, phases, tally, arm, left) + cost(evidence, kept, phases, tally, leader, left)
-    at_right = cost(evidence, kept, phases, tally, arm, right) + cost(evidence, kept, phases, tally, leader, right)
+    at_left = cost(plausibility, kept, phases, tally, arm, left) + cost(plausibility, kept, phases, tally, leader, left)
+    at_right = cost(plausibility, kept, phases, tally, arm, right) + cost(
+        plausibility, kept, phases, tally, leader, right
+    )
     for _ in range(12):
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = low + section * (high - low)
-            at_left = cost(evidence, kept, phases, tally, arm, left) + cost(evidence, kept, phases, tally, leader, left)
+            at_left = cost(plausibility, kept, phases, tally, arm, left) + cost(
+                plausibility, kept, phases, tally, leader, left
+            )
         else:
             low, left, at_left = left, right, at_right
             right = high - section * (high - low)
-            at_right = cost(evidence, kept, phases, tally, arm, right)
-            at_right += cost(evidence, kept, phases, tally, leader, right)
+            at_right = cost(plausibility, kept, phases, tally, arm, right)
+            at_right += cost(plausibility, kept, phases, tally, leader, right)
     return float(max(min(at_left, at_right) - kept.least[arm] - kept.least[leader], 0.0))
 
 
@@ -137,7 +141,7 @@ def _update(
         return
     value = release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
     all_opened = begin_next_phase(tally, arm)
-    learn(params.evidence, kept, phases, tally, arm, value)
+    learn(params.plausibility, kept, phases, tally, arm, value)
     if not all_opened:
         return
     leader = 0

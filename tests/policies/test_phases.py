@@ -15,7 +15,7 @@ from dpbandits.engine.game import Game
 from dpbandits.mechanisms import RecordingNoise, SeededNoise
 from dpbandits.policies import FOREVER, Policy, hold
 from dpbandits.policies.adac_ucb import AdaCUCB
-from dpbandits.policies.evident import EvidentPolicy
+from dpbandits.policies.growing_phases import GrowingPhases
 from dpbandits.policies.phases import PhasePolicy, geometric_ends
 from dpbandits.privacy import Budget, LaplaceEvent, Ledger, scale_for
 
@@ -36,8 +36,8 @@ def test_phases_end_where_they_are_printed() -> None:
         assert ends(policy) == doubling
     for lazy in (dpb.LazyDPTS(epsilon=0.3), dpb.AnytimeLazyUCB(epsilon=0.3)):
         assert ends(lazy) == [1, 3, 7, 15, 31, 63, 127, 255]
-    noise_aware: tuple[type[EvidentPolicy], ...] = (dpb.NoiseAwareIMED, dpb.NoiseAwareKLUCB)
-    published: tuple[type[EvidentPolicy], ...] = (dpb.DPIMED, dpb.DPKLUCB)
+    noise_aware: tuple[type[GrowingPhases], ...] = (dpb.NoiseAwareIMED, dpb.NoiseAwareKLUCB)
+    published: tuple[type[GrowingPhases], ...] = (dpb.DPIMED, dpb.DPKLUCB)
     for kind in noise_aware:
         for epsilon, first in ((0.1, 160), (0.3, 54), (1.0, 16), (3.0, 6), (16.0, 1), (1000.0, 1), (1e-6, 16_000_000)):
             assert ends(kind(epsilon=epsilon))[0] == first

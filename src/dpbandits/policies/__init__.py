@@ -4,7 +4,7 @@ from dpbandits.policies import catalogue
 from dpbandits.policies.base import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.catalogue import *  # noqa: F403
 from dpbandits.policies.catalogue import POLICIES, is_ours
-from dpbandits.policies.counting import CounterName, Variant
+from dpbandits.policies.counter_policy import CounterName, Variant
 from dpbandits.policies.dp_se import EpochOrder
 from dpbandits.policies.dp_ucb_int import Accounting, Bonus
 from dpbandits.policies.private_ucb import Relaxation

@@ -20,7 +20,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import GAUSSIAN
 from dpbandits.policies.base import EPSILONS, Policy, Setup, hold, select, update, validated_size
-from dpbandits.policies.forgetful import State, learn_last
+from dpbandits.policies.last_phase import State, learn_last
 from dpbandits.policies.phases import ONE_RELEASE, Phases, chosen_arm, geometric_ends, phases_until, rest_of_phase
 from dpbandits.privacy import Event, GaussianEvent, Guarantee, calibrate, gaussian_epsilon
 from dpbandits.privacy.accountant import GAUSSIAN_PROFILE

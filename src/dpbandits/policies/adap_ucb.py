@@ -17,7 +17,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.forgetful import State, learn_last
+from dpbandits.policies.last_phase import State, learn_last
 from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, geometric_ends, rest_of_phase
 
 

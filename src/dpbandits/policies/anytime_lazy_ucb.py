@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.forgetful import State, learn_last
+from dpbandits.policies.last_phase import State, learn_last
 from dpbandits.policies.phases import PhasePolicy, Phases, doubling_epochs, plays_left
 
 

@@ -19,16 +19,16 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.evidence import Pooled, PooledSums, exponent, learn
-from dpbandits.policies.evident import EvidentPolicy, PublishedEvidence
+from dpbandits.policies.growing_phases import GrowingPhases, PublishedPhases
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
+from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn
 
 
 class Params(NamedTuple):
     """Constants of the kernels."""
 
     phases: Phases
-    evidence: Any
+    plausibility: Any
     caution: float
 
 
@@ -59,7 +59,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
         return
     value = release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
     all_opened = begin_next_phase(tally, arm)
-    learn(params.evidence, state.kept, phases, tally, arm, value)
+    learn(params.plausibility, state.kept, phases, tally, arm, value)
     if all_opened:
         tally.chosen[0] = most_easily_best(params, state, arm)
 
@@ -76,7 +76,7 @@ def most_easily_best(params: Params, state: State, released: int) -> int:
     chosen, smallest = 0, math.inf
     for arm in range(len(counts)):
         if is_new or arm == released:
-            u = exponent(params.evidence, kept, params.phases, state.tally, arm, best)
+            u = exponent(params.plausibility, kept, params.phases, state.tally, arm, best)
             exponents.values[arm] = u - params.caution * u / (1.0 + u)
         index = exponents.values[arm] + math.log(counts[arm])
         if index < smallest:
@@ -85,7 +85,7 @@ def most_easily_best(params: Params, state: State, released: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CautiousPolicy(EvidentPolicy):
+class CautiousPolicy(GrowingPhases):
     """What both kinds of IMED have: caution κ, by default that of the kind."""
 
     caution: float | None = None
@@ -97,7 +97,7 @@ class CautiousPolicy(EvidentPolicy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPIMED(CautiousPolicy, PublishedEvidence):
+class DPIMED(CautiousPolicy, PublishedPhases):
     """DP-IMED as published: asymptotically optimal under pure epsilon, up to `growth`.
 
     Args:

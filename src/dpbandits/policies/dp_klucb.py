@@ -1,4 +1,4 @@
-"""DP-KLUCB: play the arm whose mean could be largest, by the evidence of its released sums.
+"""DP-KLUCB: play the arm whose mean could be largest, by what its released sums say.
 
     index_a(t) = max { q : d_ε(μ_a, q) <= ln t / n_a };  the largest is played            (Azize et al. 2025)
 
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.evidence import Pooled, PooledSums, exponent, learn, plausible
-from dpbandits.policies.evident import PublishedEvidence
+from dpbandits.policies.growing_phases import PublishedPhases
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
+from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn, plausible
 
 
 class Params(NamedTuple):
     """Constants of the kernels."""
 
     phases: Phases
-    evidence: Any
+    plausibility: Any
 
 
 class State(NamedTuple):
@@ -46,22 +46,22 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
         return
     value = release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
     all_opened = begin_next_phase(tally, arm)
-    learn(params.evidence, kept, phases, tally, arm, value)
+    learn(params.plausibility, kept, phases, tally, arm, value)
     if not all_opened:
         return
     level = math.log(t)
-    chosen, largest = 0, plausible(params.evidence, kept, phases, tally, 0, level)
+    chosen, largest = 0, plausible(params.plausibility, kept, phases, tally, 0, level)
     for other in range(1, len(tally.counts)):
         # An index is above `largest` only if that mean is plausible; one exponent tells, and few indices are computed.
-        if exponent(params.evidence, kept, phases, tally, other, largest) < level:
-            index = plausible(params.evidence, kept, phases, tally, other, level)
+        if exponent(params.plausibility, kept, phases, tally, other, largest) < level:
+            index = plausible(params.plausibility, kept, phases, tally, other, level)
             if index > largest:
                 chosen, largest = other, index
     tally.chosen[0] = chosen
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPKLUCB(PublishedEvidence):
+class DPKLUCB(PublishedPhases):
     """DP-KLUCB as published: asymptotically optimal under pure epsilon, up to `growth`.
 
     Args:

@@ -10,7 +10,7 @@ regret bound (Theorem 3.3) is not proved for either.
 
 Privacy: given the actions, a changed reward changes one item of one counter; inserted zeros are the same for both. The
 whole action sequence is as private as one counter: ε-DP proved, 2ε as published. There ε itself is refuted by an event
-at T = 6 (rewards 000000 against 001000, actions 1,2,2,1,1,1; tests/policies/test_published.py).
+at T = 6 (rewards 000000 against 001000, actions 1,2,2,1,1,1; tests/policies/test_paper_algorithms.py).
 """
 
 import math
@@ -24,7 +24,7 @@ from dpbandits.mechanisms import stack, weighted
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counting import CountingPolicy
+from dpbandits.policies.counter_policy import CounterPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 
 
@@ -85,7 +85,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPUCB(CountingPolicy):
+class DPUCB(CounterPolicy):
     """DP-UCB (Algorithm 2): noisy sums, all of them renewed at every step.
 
     Args:

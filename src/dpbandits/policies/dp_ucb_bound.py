@@ -26,7 +26,7 @@ from dpbandits.mechanisms.bits import floor_log2
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counting import COUNTERS, CountingPolicy
+from dpbandits.policies.counter_policy import COUNTERS, CounterPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
 
@@ -94,7 +94,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPUCBBound(CountingPolicy):
+class DPUCBBound(CounterPolicy):
     """DP-UCB-Bound (Algorithm 1): noisy sums, and an index that allows for their largest error.
 
     Args:

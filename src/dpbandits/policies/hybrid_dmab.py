@@ -19,7 +19,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.policies import dp_ucb, dp_ucb_bound
 from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
-from dpbandits.policies.counting import VARIANTS, Variant, hybrid_guarantee
+from dpbandits.policies.counter_policy import VARIANTS, Variant, hybrid_guarantee
 from dpbandits.privacy import Event, Guarantee
 from dpbandits.theory.upper_bounds import FOUR_ZETA, noise_pulls_of_theorem_3_3, noise_regret_of_theorem_3_2
 

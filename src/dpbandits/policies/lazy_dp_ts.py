@@ -20,7 +20,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import beta
 from dpbandits.mechanisms.release import LAPLACE
 from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.forgetful import State, learn_last
+from dpbandits.policies.last_phase import State, learn_last
 from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, doubling_epochs
 
 

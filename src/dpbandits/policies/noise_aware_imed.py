@@ -1,10 +1,10 @@
-"""Noise-aware IMED, the recommended policy: DP-IMED whose evidence knows its own noise (docs/noise_aware.md).
+"""Noise-aware IMED, the recommended policy: DP-IMED that knows its own noise (docs/noise_aware.md).
 
     index_a = u_a - κ u_a / (1 + u_a) + ln n_a,   κ = 1 - 0.6 ln(K/2);  the smallest is played
 
-In phases; the exponent u_a and the means come from every released phase sum by itself (phase_wise.py), so that one
-large noise moves one term and not the whole. As T goes to infinity its regret is at most `growth` times the best
-possible Σ Δ_a ln T / d_ε(μ_a, μ*).
+In phases; the exponent u_a and the means come from every released phase sum by itself (plausibility_by_phase.py), so
+that one large noise moves one term and not the whole. As T goes to infinity its regret is at most `growth` times the
+best possible Σ Δ_a ln T / d_ε(μ_a, μ*).
 
 Caution κ takes up to κ off an exponent. It costs nothing as T goes to infinity, and keeps bad luck at the beginning
 from lasting: most with two arms, where one unlucky arm is half of all.
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpbandits.policies.base import Setup, validated_size
-from dpbandits.policies.dp_imed import CautiousPolicy, Exponents, Params  # the same kernels, with other evidence
-from dpbandits.policies.evident import NoiseAwareEvidence
-from dpbandits.policies.phase_wise import PhaseSums, PhaseWise
+from dpbandits.policies.dp_imed import CautiousPolicy, Exponents, Params  # the same kernels, with other plausibility
+from dpbandits.policies.growing_phases import NoiseAwarePhases
 from dpbandits.policies.phases import Tally
+from dpbandits.policies.plausibility_by_phase import ByPhase, PhaseSums
 
 
 class State(NamedTuple):
@@ -32,7 +32,7 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseAwareIMED(CautiousPolicy, NoiseAwareEvidence):
+class NoiseAwareIMED(CautiousPolicy, NoiseAwarePhases):
     """The recommended policy: asymptotically optimal under pure epsilon up to `growth`, and with short tails.
 
     Args:
@@ -60,6 +60,6 @@ class NoiseAwareIMED(CautiousPolicy, NoiseAwareEvidence):
         phases = self.phases(horizon)
         # 1 with two arms, 0 with ten or eleven, less with more (docs/noise_aware.md).
         usual = 1.0 - 0.6 * math.log(max(arms, 2) / 2)
-        evidence = PhaseWise(self.epsilon, -math.expm1(-self.epsilon))
-        params = Params(phases, evidence, usual if self.caution is None else self.caution)
+        plausibility = ByPhase(self.epsilon, -math.expm1(-self.epsilon))
+        params = Params(phases, plausibility, usual if self.caution is None else self.caution)
         return Setup(params, State, {"arms": arms, "one": 1, "phases": len(phases.ends)})

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpbandits.policies.base import Setup, validated_size
-from dpbandits.policies.dp_klucb import Params  # the same kernels, with other evidence
-from dpbandits.policies.evident import NoiseAwareEvidence
-from dpbandits.policies.phase_wise import PhaseSums, PhaseWise
+from dpbandits.policies.dp_klucb import Params  # the same kernels, with other plausibility
+from dpbandits.policies.growing_phases import NoiseAwarePhases
 from dpbandits.policies.phases import Tally
+from dpbandits.policies.plausibility_by_phase import ByPhase, PhaseSums
 
 
 class State(NamedTuple):
@@ -27,8 +27,8 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseAwareKLUCB(NoiseAwareEvidence):
-    """DP-KLUCB with the noise-aware evidence: fewer unlucky runs still, for more regret in the others.
+class NoiseAwareKLUCB(NoiseAwarePhases):
+    """DP-KLUCB that knows its own noise: fewer unlucky runs still, for more regret in the others.
 
     Args:
         epsilon: the budget of the whole action sequence.
@@ -48,5 +48,5 @@ class NoiseAwareKLUCB(NoiseAwareEvidence):
         """Return constants and state."""
         arms, horizon = validated_size(arms, horizon)
         phases = self.phases(horizon)
-        evidence = PhaseWise(self.epsilon, -math.expm1(-self.epsilon))
-        return Setup(Params(phases, evidence), State, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        plausibility = ByPhase(self.epsilon, -math.expm1(-self.epsilon))
+        return Setup(Params(phases, plausibility), State, {"arms": arms, "one": 1, "phases": len(phases.ends)})

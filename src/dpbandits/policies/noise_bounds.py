@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpbandits._kernel import generic, kernel
 from dpbandits.mechanisms.bits import popcount
 from dpbandits.mechanisms.counter import noise_class
-from dpbandits.policies.counting import CounterKind
+from dpbandits.policies.counter_policy import CounterKind
 from dpbandits.policies.exploration import Tables, root, tables
 from dpbandits.privacy.rounding import MARGIN
 

@@ -23,7 +23,7 @@ from dpbandits.mechanisms import binary, stack
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, insert
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counting import counter_events
+from dpbandits.policies.counter_policy import counter_events
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.privacy import Event, Guarantee
 from dpbandits.privacy.rounding import down

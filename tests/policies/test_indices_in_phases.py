@@ -1,4 +1,4 @@
-"""Every decision of the later policies against the printed index, written out slowly, along whole runs."""
+"""Every decision of the policies in phases against the printed index, written out slowly, along whole runs."""
 
 import math
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def compared(policy: Policy, indices: Indices, horizon: int, seed: int, cut: Cut
     return clear, close
 
 
-# ---- evidence: DP-IMED and DP-KLUCB
+# ---- plausibility: DP-IMED and DP-KLUCB
 
 
 def pooled(history: History) -> tuple[int, float]:

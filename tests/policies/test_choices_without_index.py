@@ -1,4 +1,4 @@
-"""Later policies whose choice is no index of releases: random, eliminating, not private. And holds, and ties."""
+"""Policies whose choice is no index of releases: random, eliminating, not private. And holds, and ties."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""PhaseWise: evidence that looks at every released phase sum by itself (docs/noise_aware.md).
+"""ByPhase: how plausible a mean is, by every released phase sum on its own (docs/noise_aware.md).
 
 Phase k of an arm has b_k plays and its noisy sum is B_k = b_k x_k. If the mean were z, a value as far out as B_k would
 have about the probability e^-c_k(z),
@@ -17,14 +17,14 @@ from typing import Annotated, Any, NamedTuple
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.evidence import exponent, learn, plausible
 from dpbandits.policies.phases import Phases, Tally
+from dpbandits.policies.plausibility import exponent, learn, plausible
 
 _EDGE = 1e-9  # estimates keep this distance from 0 and 1, where logarithms end
 _STEPS = 60
 
 
-class PhaseWise(NamedTuple):
+class ByPhase(NamedTuple):
     """Constants of the kernels."""
 
     epsilon: float
@@ -41,9 +41,9 @@ class PhaseSums(NamedTuple):
 
 
 @kernel
-def cost(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, z: float) -> float:
+def cost(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, z: float) -> float:
     """Return c(z), for z in (0, 1)."""
-    share = evidence.share
+    share = plausibility.share
     # d_ε is straight for x <= low and for x >= high, and kl(x, z) between.
     low = z * (1.0 - share) / (1.0 - z * share)
     high = z / (1.0 - (1.0 - z) * share)
@@ -54,18 +54,20 @@ def cost(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: Tally, arm
         size = phases.sizes[k]
         x = kept.sums[arm, k] / size
         if x <= low:
-            total += size * (below - evidence.epsilon * x)
+            total += size * (below - plausibility.epsilon * x)
         elif x >= high:
-            total += size * (above - evidence.epsilon * (1.0 - x))
+            total += size * (above - plausibility.epsilon * (1.0 - x))
         else:
             total += kept.entropies[arm, k] - size * (x * log_z + (1.0 - x) * log_rest)
     return total
 
 
 @kernel
-def root_of_slope(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, start: float) -> float:
+def root_of_slope(
+    plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, start: float
+) -> float:
     """Return the z in (0, 1) at which c'(z) = 0: Newton's method, kept inside a bracket. c is convex."""
-    share = evidence.share
+    share = plausibility.share
     lowest, highest = _EDGE, 1.0 - _EDGE
     z = min(max(start, lowest), highest)
     for _ in range(_STEPS):
@@ -98,37 +100,37 @@ def root_of_slope(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: T
     return z
 
 
-@learn.register(PhaseWise)
+@learn.register(ByPhase)
 @kernel
-def _learn(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
+def _learn(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
     k = tally.done[arm] - 1
     x = value / phases.sizes[k]
     kept.sums[arm, k] = value
     if 0.0 < x < 1.0:  # else the divergence is straight whatever z is
         kept.entropies[arm, k] = phases.sizes[k] * (x * math.log(x) + (1.0 - x) * math.log1p(-x))
-    kept.means[arm] = root_of_slope(evidence, kept, phases, tally, arm, kept.means[arm] if k > 0 else x)
-    kept.least[arm] = cost(evidence, kept, phases, tally, arm, kept.means[arm])
+    kept.means[arm] = root_of_slope(plausibility, kept, phases, tally, arm, kept.means[arm] if k > 0 else x)
+    kept.least[arm] = cost(plausibility, kept, phases, tally, arm, kept.means[arm])
 
 
-@exponent.register(PhaseWise)
+@exponent.register(ByPhase)
 @kernel
-def _exponent(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
+def _exponent(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
     if mean <= kept.means[arm]:
         return 0.0
-    return max(cost(evidence, kept, phases, tally, arm, mean) - kept.least[arm], 0.0)
+    return max(cost(plausibility, kept, phases, tally, arm, mean) - kept.least[arm], 0.0)
 
 
-@plausible.register(PhaseWise)
+@plausible.register(ByPhase)
 @kernel
-def _plausible(evidence: PhaseWise, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, level: float) -> float:
+def _plausible(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, level: float) -> float:
     lowest, highest = kept.means[arm], 1.0 - _EDGE
-    under, over = level, cost(evidence, kept, phases, tally, arm, highest) - kept.least[arm] - level
+    under, over = level, cost(plausibility, kept, phases, tally, arm, highest) - kept.least[arm] - level
     if over <= 0.0:
         return highest
     # False position (Illinois): the exponent increases from the estimate on, where it is `level` too small.
     for _ in range(_STEPS):
         middle = highest - over * (highest - lowest) / (over + under)
-        excess = cost(evidence, kept, phases, tally, arm, middle) - kept.least[arm] - level
+        excess = cost(plausibility, kept, phases, tally, arm, middle) - kept.least[arm] - level
         if excess > 0.0:
             highest, over, under = middle, excess, 0.5 * under
         else:

@@ -1,7 +1,7 @@
-"""What the policies share that choose by the evidence of released phase sums: growth and first phase.
+"""Growing phases: the first phase and the growth of the policies that ask how plausible a mean is.
 
-    published      DP-IMED, DP-KLUCB: all phases in one sum (evidence.py); first phase 1, growth 2
-    noise-aware    ours: every phase by itself (phase_wise.py); first phase ⌈16/ε⌉, growth 1.5
+    published      DP-IMED, DP-KLUCB: all phases in one sum (plausibility.py); first phase 1, growth 2
+    noise-aware    ours: every phase by itself (plausibility_by_phase.py); first phase ⌈16/ε⌉, growth 1.5
 
 docs/noise_aware.md says where 16 and 1.5 come from.
 """
@@ -20,7 +20,7 @@ _FIRST = 16.0  # plays of the first phase times epsilon, noise-aware
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvidentPolicy(PhasePolicy):
+class GrowingPhases(PhasePolicy):
     """Phases that grow by a factor, from a first one on; each kind has its own usual ones."""
 
     growth: float | None = None
@@ -56,7 +56,7 @@ class EvidentPolicy(PhasePolicy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedEvidence(EvidentPolicy):
+class PublishedPhases(GrowingPhases):
     """The phases of Azize et al. 2025."""
 
     def usual_phases(self) -> tuple[int, float]:
@@ -65,7 +65,7 @@ class PublishedEvidence(EvidentPolicy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseAwareEvidence(EvidentPolicy):
+class NoiseAwarePhases(GrowingPhases):
     """The phases of docs/noise_aware.md."""
 
     def usual_phases(self) -> tuple[int, float]:

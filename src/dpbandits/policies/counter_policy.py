@@ -50,7 +50,7 @@ def hybrid_guarantee(epsilon: float, variant: Variant, horizon: float) -> Guaran
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountingPolicy(Policy):
+class CounterPolicy(Policy):
     """What the policies on a bank of hybrid counters share: their options, and what follows from them for privacy."""
 
     claimed_by: ClassVar[str]  # where the publication says epsilon

@@ -1,4 +1,4 @@
-"""The noise-aware evidence against its definition: brute force over every z and every w."""
+"""The noise-aware plausibility against its definition: brute force over every z and every w."""
 
 import math
 from typing import Any
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies.evidence import exponent, learn, plausible
-from dpbandits.policies.phase_wise import PhaseSums, PhaseWise, cost, root_of_slope
 from dpbandits.policies.phases import Phases, Tally
+from dpbandits.policies.plausibility import exponent, learn, plausible
+from dpbandits.policies.plausibility_by_phase import ByPhase, PhaseSums, cost, root_of_slope
 from dpbandits.theory import bernoulli_kl, private_divergence
 from oracles import phase_cost
 
@@ -27,27 +27,27 @@ class Arm:
     def __init__(self, epsilon: float, sizes: list[int], values: list[float]) -> None:
         self.epsilon, self.sizes, self.values = epsilon, np.array(sizes, dtype=float), np.array(values)
         axes = {"arms": 1, "one": 1, "phases": len(sizes)}
-        self.evidence = PhaseWise(epsilon, -math.expm1(-epsilon))
+        self.plausibility = ByPhase(epsilon, -math.expm1(-epsilon))
         self.phases = Phases(np.cumsum(sizes), self.sizes, 1 / epsilon)
         self.tally: Any = allocate(Tally, axes, float)
         self.kept: Any = allocate(PhaseSums, axes, float)
         for size, value in zip(sizes, values, strict=True):
             self.tally.done[0] += 1
             self.tally.counts[0] += size
-            learn(self.evidence, self.kept, self.phases, self.tally, 0, value)
+            learn(self.plausibility, self.kept, self.phases, self.tally, 0, value)
 
     @property
     def mean(self) -> float:
         return float(self.kept.means[0])
 
     def cost(self, z: float) -> float:
-        return float(cost(self.evidence, self.kept, self.phases, self.tally, 0, z))
+        return float(cost(self.plausibility, self.kept, self.phases, self.tally, 0, z))
 
     def exponent(self, mean: float) -> float:
-        return float(exponent(self.evidence, self.kept, self.phases, self.tally, 0, mean))
+        return float(exponent(self.plausibility, self.kept, self.phases, self.tally, 0, mean))
 
     def plausible(self, level: float) -> float:
-        return float(plausible(self.evidence, self.kept, self.phases, self.tally, 0, level))
+        return float(plausible(self.plausibility, self.kept, self.phases, self.tally, 0, level))
 
     def brute_cost(self, z: float) -> float:
         return phase_cost(self.epsilon, self.sizes, self.values, z)
@@ -112,7 +112,7 @@ def test_the_estimate_makes_the_cost_least() -> None:
 def test_the_estimate_does_not_depend_on_where_the_search_begins() -> None:
     for arm in ARMS:
         for start in (-5.0, 0.0, 1e-9, 0.3, 0.99, 1.0, 7.0):
-            root = root_of_slope(arm.evidence, arm.kept, arm.phases, arm.tally, 0, start)
+            root = root_of_slope(arm.plausibility, arm.kept, arm.phases, arm.tally, 0, start)
             assert root == pytest.approx(arm.mean, abs=2e-9)
 
 

@@ -1,4 +1,4 @@
-"""Known numbers of the later policies: mean regret after 100 000 steps, from runs of independent programs."""
+"""Known numbers of later policies than the paper's: regret after 100 000 steps, from runs of independent programs."""
 
 import math
 from collections.abc import Callable

@@ -1,0 +1,80 @@
+"""Plausibility: what the released phase sums of an arm say about its mean.
+
+    learn(plausibility, kept, phases, tally, arm, value)     takes in the sum that was just released
+    exponent(plausibility, kept, phases, tally, arm, mean)   -> how far a mean is from being plausible, 0 at the estimate
+    plausible(plausibility, kept, phases, tally, arm, level) -> the largest mean whose exponent is at most `level`
+
+The exponent is that of a probability, about e^-exponent: the index policies DP-IMED and DP-KLUCB work with any such
+three kernels. `Pooled` here is that of their publication; plausibility_by_phase.py has the one that knows the noises.
+
+`Pooled` adds all released sums of an arm up to S and takes
+
+    mean = clip(S/n, 0, 1),  exponent = n d_ε(mean, ·)                                  (Azize et al. 2025)
+
+It forgets that S carries one noise per phase, which is right as n goes to infinity and wrong at the beginning.
+"""
+
+from typing import Annotated, Any, NamedTuple
+
+from dpbandits._kernel import generic, kernel
+from dpbandits.mechanisms.state import public
+from dpbandits.policies.phases import Phases, Tally
+from dpbandits.theory.divergences import private_divergence, private_divergence_inverse
+
+
+@generic
+def learn(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, value: float) -> None:
+    """Take in the released sum of the arm's last phase, and set `kept.means[arm]`."""
+    raise TypeError(
+        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `learn`."
+    )
+
+
+@generic
+def exponent(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
+    """Return the exponent of a mean, 0 if it is at most the arm's estimate."""
+    raise TypeError(
+        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `exponent`."
+    )
+
+
+@generic
+def plausible(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, level: float) -> float:
+    """Return the largest mean whose exponent is at most `level`."""
+    raise TypeError(
+        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `plausible`."
+    )
+
+
+class Pooled(NamedTuple):
+    """As published: all phases in one sum."""
+
+    epsilon: float
+
+
+class PooledSums(NamedTuple):
+    """What is kept of every arm."""
+
+    totals: Annotated[Any, public("arms")]
+    means: Annotated[Any, public("arms")]
+
+
+@learn.register(Pooled)
+@kernel
+def _learn(plausibility: Pooled, kept: PooledSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
+    kept.totals[arm] += value
+    kept.means[arm] = min(max(kept.totals[arm] / tally.counts[arm], 0.0), 1.0)
+
+
+@exponent.register(Pooled)
+@kernel
+def _exponent(plausibility: Pooled, kept: PooledSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
+    if mean <= kept.means[arm]:
+        return 0.0
+    return tally.counts[arm] * private_divergence(kept.means[arm], mean, plausibility.epsilon)
+
+
+@plausible.register(Pooled)
+@kernel
+def _plausible(plausibility: Pooled, kept: PooledSums, phases: Phases, tally: Tally, arm: int, level: float) -> float:
+    return private_divergence_inverse(kept.means[arm], level / tally.counts[arm], plausibility.epsilon)
