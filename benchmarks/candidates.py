@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
+from dpbandits.policies.base import Setup, hold, select, update
 from dpbandits.policies.dp_imed import DPIMED, State
 from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
-from dpbandits.policies.noise_aware_imed import State as NoiseAwareState
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
 from dpbandits.policies.plausibility import PooledSums, exponent, learn
 from dpbandits.policies.plausibility_by_phase import ByPhase, cost
@@ -85,10 +84,10 @@ class TailIMED(DPIMED):
 
     saddlepoint: bool
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        setup = DPIMED.configure(self, arms, horizon)
+    def setup(self, arms: int, horizon: int) -> Setup:
+        setup = DPIMED.setup(self, arms, horizon)
         params = setup.params._replace(plausibility=Tail(self.epsilon, self.saddlepoint))
-        return Setup(params, State, setup.sizes)
+        return setup._replace(params=params, parts={"kept": PooledSums})
 
 
 class TwoMeansParams(NamedTuple):
@@ -104,7 +103,7 @@ hold.register(TwoMeansParams)(rest_of_phase)
 
 
 @kernel
-def gap_exponent(params: TwoMeansParams, state: NoiseAwareState, arm: int, leader: int) -> float:
+def gap_exponent(params: TwoMeansParams, state: State, arm: int, leader: int) -> float:
     """Return the least c_a(y) + c_b(y) above what both estimates have, by golden section."""
     plausibility, kept, phases, tally = params.plausibility, state.kept, params.phases, state.tally
     low, high = kept.means[arm], kept.means[leader]
@@ -133,9 +132,7 @@ def gap_exponent(params: TwoMeansParams, state: NoiseAwareState, arm: int, leade
 
 @update.register(TwoMeansParams)
 @kernel
-def _update(
-    params: TwoMeansParams, state: NoiseAwareState, arm: int, plays: int, reward: Any, t: int, noise: Any
-) -> None:
+def _update(params: TwoMeansParams, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
     phases, tally, kept = params.phases, state.tally, state.kept
     if not ends_phase(phases, tally, arm, plays, reward):
         return
@@ -167,10 +164,9 @@ class TwoMeansIMED(NoiseAwareIMED):
         "caution={caution!r})"
     )
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        arms, horizon = validated_size(arms, horizon)
-        setup = NoiseAwareIMED.configure(self, arms, horizon)
-        return Setup(TwoMeansParams(*setup.params), NoiseAwareState, setup.sizes)
+    def setup(self, arms: int, horizon: int) -> Setup:
+        setup = NoiseAwareIMED.setup(self, arms, horizon)
+        return setup._replace(params=TwoMeansParams(*setup.params))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +181,7 @@ class SlopedIMED(NoiseAwareIMED):
 
     slope: float
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        setup = NoiseAwareIMED.configure(self, arms, horizon)
+    def setup(self, arms: int, horizon: int) -> Setup:
+        setup = NoiseAwareIMED.setup(self, arms, horizon)
         caution = 1.0 - self.slope * math.log(max(arms, 2) / 2)
-        return Setup(setup.params._replace(caution=caution), setup.state_class, setup.sizes)
+        return setup._replace(params=setup.params._replace(caution=caution))

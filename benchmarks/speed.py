@@ -25,7 +25,6 @@ from dpbandits.environments import reward
 from dpbandits.environments.alias import GROUPS, alias_tables, from_tables
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import Policy, select, update
 from dpbandits.simulation.job import Job
 from report import seconds, table, write_section
@@ -69,9 +68,10 @@ def _rewards_only(environment: Any, noise: Any, arms: Any) -> int:
 
 def floor(arms: int) -> float:
     environment = dpb.Bernoulli(SCENARIOS[arms]).configure()
-    params, state_class, sizes = dpb.UCB().configure(arms, HORIZON)
+    setup = dpb.UCB().configure(arms, HORIZON)
+    params = setup.params
     pulls = np.zeros(HORIZON, dtype=np.int64)
-    _pulls_of_ucb(params, allocate(state_class, sizes, np.float64), environment, SeededNoise(1), pulls)
+    _pulls_of_ucb(params, setup.allocate(np.float64), environment, SeededNoise(1), pulls)
     noise = SeededNoise(1)
     _rewards_only(environment, noise, pulls)
     return seconds(lambda: [_rewards_only(environment, noise, pulls) for _ in range(20)], 7) / 20 / HORIZON

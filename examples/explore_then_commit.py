@@ -16,7 +16,7 @@ import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits.mechanisms import LAPLACE, public, release, secret
 from dpbandits.policies import FOREVER, Block, Policy, Setup, hold, select, update
-from dpbandits.privacy import Event, LaplaceEvent, per_reward_budget, scale_for
+from dpbandits.privacy import per_reward_budget, scale_for
 
 
 class Params(NamedTuple):
@@ -70,15 +70,12 @@ class ExploreThenCommit(Policy):
     epsilon: float
     plays: int
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(self.plays, scale_for(self.epsilon)), State, {"arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(self.plays, scale_for(self.epsilon)), State)
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
         theorem = "one release of each reward"
         return dpb.Guarantee(self.epsilon, horizon=horizon, theorem=theorem, certified=True)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        return (iter([LaplaceEvent(scale_for(self.epsilon))]),)
 
     # For live use: the budget of one reward among several of one person, and the release of every arm.
 

@@ -11,7 +11,7 @@ import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits.mechanisms import LAPLACE, public, release, secret
 from dpbandits.policies import Block, Policy, Setup, hold, select, update
-from dpbandits.privacy import Event, LaplaceEvent, per_reward_budget, scale_for
+from dpbandits.privacy import per_reward_budget, scale_for
 
 FIRST = 8
 
@@ -65,14 +65,11 @@ class Phases(Policy):
 
     epsilon: float
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(scale_for(self.epsilon)), State, {"arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(scale_for(self.epsilon)), State)
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
         return dpb.Guarantee(self.epsilon, horizon=horizon, theorem="one release of each reward", certified=True)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        return ((LaplaceEvent(block.scale) for block in self.blocks(horizon)),)
 
     def live(self, contributions: int, grid_bits: int) -> "Phases":
         return replace(self, epsilon=per_reward_budget(dpb.Budget(self.epsilon), contributions).epsilon)

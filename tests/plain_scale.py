@@ -11,8 +11,8 @@ from explore_then_commit import ExploreThenCommit, Params, State
 class PlainScale(ExploreThenCommit):
     name = "plain-scale"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(self.plays, 1 / self.epsilon), State, {"arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(self.plays, 1 / self.epsilon), State)
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         return iter([Block(1, self.plays, 1 / self.epsilon)])

@@ -103,8 +103,8 @@ class InTurn(Policy):
     name = "in-turn"
     source = "tests"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(WAYS.index(self.what), 1 / self.epsilon), State, {"arms": arms, "one": 1})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(WAYS.index(self.what), 1 / self.epsilon), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         return Guarantee(self.epsilon, horizon=horizon, theorem="tests", certified=True)

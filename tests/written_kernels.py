@@ -38,8 +38,8 @@ def _update(params, state, arm, plays, reward, t, noise):
 class Wrong(Policy):
     name = "wrong"
     source = "a test"
-    def configure(self, arms, horizon):
-        return Setup(Params(0), State, {{"arms": arms}})
+    def setup(self, arms, horizon):
+        return Setup(Params(0), State)
     def guarantee(self, horizon=0.0):
         return None
 """

@@ -11,6 +11,7 @@ from dpbandits.comparison import compare, plan
 from dpbandits.environments import Bernoulli
 from dpbandits.errors import (
     AlreadyClosed,
+    BrokenContract,
     DPBanditsError,
     InvalidInput,
     JournalError,
@@ -33,6 +34,7 @@ __all__ = [
     "Assignment",
     "Bandit",
     "Bernoulli",
+    "BrokenContract",
     "Budget",
     "Comparison",
     "DPBanditsError",

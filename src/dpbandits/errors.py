@@ -46,5 +46,9 @@ class LedgerError(DPBanditsError, ValueError):
     """A ledger that fails verification. The message names the first row that does not fit."""
 
 
+class BrokenContract(DPBanditsError, AssertionError):
+    """A policy that is not what every policy must be. The message says which promise it breaks, and how."""
+
+
 class MissingExtra(DPBanditsError, ImportError):
     """A package of an extra that is not installed. The message says which, and the command that installs it."""

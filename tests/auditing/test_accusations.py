@@ -63,8 +63,8 @@ class Private(Policy):
     name = "private"
     source = "this test"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(self.what), State, {"one": 1})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(self.what), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", certified=True)

@@ -101,8 +101,8 @@ class Reading(Policy):
     name = "reading"
     source = "this test"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(self.what), State, {"one": 1, "arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(self.what), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         return Guarantee(self.epsilon, horizon=horizon, theorem="this test", certified=True)

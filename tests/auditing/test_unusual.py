@@ -63,8 +63,8 @@ class Unusual(Policy):
     name = "unusual"
     source = "this test"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(self.params, State, {"arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(self.params, State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         return Guarantee(self.epsilon, horizon=horizon, theorem="this test", certified=True)

@@ -112,8 +112,8 @@ class Adaptive(Policy):
     name = "adaptive"
     source = "this test"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(Params(self.what, self.low, self.high), State, {"arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(Params(self.what, self.low, self.high), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", certified=True)

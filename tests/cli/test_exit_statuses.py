@@ -29,7 +29,7 @@ class Claiming(Policy):
     name = "claiming"
     source = "a user"
 
-    def configure(self, arms, horizon):
+    def setup(self, arms, horizon):
         return UCB().configure(arms, horizon)
 
     def guarantee(self, horizon=math.inf):
@@ -37,7 +37,7 @@ class Claiming(Policy):
 
 @dataclass(frozen=True)
 class Crashing(Claiming):
-    def configure(self, arms, horizon):
+    def setup(self, arms, horizon):
         raise RuntimeError("a mistake in it")
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,9 @@ class Demanding(Claiming):
         if self.plays < 1:
             raise ValueError(f"plays={self.plays} is too few.\\nSee the page.")
 
-    def configure(self, arms, horizon):
+    def setup(self, arms, horizon):
         assert type(self.plays) is int and type(self.word) is str
-        return super().configure(arms, horizon)
+        return super().setup(arms, horizon)
 """
 
 

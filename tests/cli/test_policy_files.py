@@ -11,7 +11,6 @@ import dpbandits as dpb
 from dpbandits import InvalidInput
 from dpbandits.cli.files import policy_class
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import select, update
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "explore_then_commit.py"
@@ -27,8 +26,9 @@ def copied(folder: Path, name: str = "mine.py", text: str | None = None) -> Path
 def test_a_policy_from_a_file_plays(tmp_path: Path) -> None:
     kind = policy_class(f"{copied(tmp_path)}:ExploreThenCommit")
     policy = kind(epsilon=1.0, plays=5)  # type: ignore[call-arg]
-    params, state_class, sizes = policy.configure(2, 100)
-    state, noise = allocate(state_class, sizes, float), SeededNoise(1)
+    setup = policy.configure(2, 100)
+    params = setup.params
+    state, noise = setup.allocate(float), SeededNoise(1)
     for t in range(1, 11):
         arm = select(params, state, t)
         assert arm == (t - 1) // 5
@@ -64,7 +64,7 @@ def test_odd_names_of_files_and_modules_beside_them(tmp_path: Path) -> None:
         ("folder.py:Name", "Expected file='folder.py' to be one that can be read: Is a directory."),
         ("mine.py:Name", "Expected 'Name' to be the class of a policy in 'mine.py', which has: ExploreThenCommit."),
         ("mine.py:Policy", "Expected 'Policy' to be the class of a policy in 'mine.py'"),  # an abstract one
-        ("half.py:Half", "Expected 'Half' in 'half.py' to be a whole policy. It lacks `configure` and `guarantee`."),
+        ("half.py:Half", "Expected 'Half' in 'half.py' to be a whole policy. It lacks `setup`."),
         ("mine.py:Params", "Expected 'Params' to be the class of a policy in 'mine.py'"),
         ("empty.py:Name", "Expected 'Name' to be the class of a policy in 'empty.py', which has: none."),
         ("wrong.py:Name", "Expected file='wrong.py' to be a Python file that runs. It ends in ZeroDivisionError: "),

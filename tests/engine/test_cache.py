@@ -161,8 +161,8 @@ def _update(params, state, arm, plays, reward, t, noise):
 class Mine(Policy):
     name = "mine"
     source = "a test"
-    def configure(self, arms, horizon):
-        return Setup(Params(0), State, {{"arms": arms}})
+    def setup(self, arms, horizon):
+        return Setup(Params(0), State)
     def guarantee(self, horizon=float("inf")):
         return None
 

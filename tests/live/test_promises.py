@@ -157,8 +157,8 @@ def _update(params: SpoiltParams, state: State, arm: int, plays: int, reward: An
 class Spoilt(Phases):
     spoilt: int
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        setup = super().configure(arms, horizon)
+    def setup(self, arms: int, horizon: int) -> Setup:
+        setup = super().setup(arms, horizon)
         return setup._replace(params=SpoiltParams(setup.params.scale, self.spoilt))
 
 
@@ -168,8 +168,8 @@ class OtherScale(ExploreThenCommit):
 
 
 class Failing(ExploreThenCommit):
-    def configure(self, arms: int, horizon: int) -> Any:
-        return super().configure(arms, horizon)._replace(params=None)
+    def setup(self, arms: int, horizon: int) -> Any:
+        return super().setup(arms, horizon)._replace(params=None)
 
 
 @pytest.mark.parametrize(
@@ -261,8 +261,8 @@ def test_releases_of_another_schedule_are_refused() -> None:
             scales = sorted((block.scale for block in blocks), reverse=is_turned)
             return (block._replace(scale=scale) for block, scale in zip(blocks, scales, strict=True))
 
-        def configure(self, arms: int, horizon: int) -> Setup:
-            setup = super().configure(arms, horizon)
+        def setup(self, arms: int, horizon: int) -> Setup:
+            setup = super().setup(arms, horizon)
             scales = tuple(block.scale for block in self.blocks(horizon))
             return setup._replace(params=TurnedParams(setup.params, scales))
 
@@ -321,8 +321,8 @@ def _misspelt(params: Any, state: Any, arm: int, plays: int, reward: Any, t: int
 
 
 class Misspelt(ExploreThenCommit):
-    def configure(self, arms: int, horizon: int) -> Any:
-        setup = super().configure(arms, horizon)
+    def setup(self, arms: int, horizon: int) -> Any:
+        setup = super().setup(arms, horizon)
         return setup._replace(params=MisspeltParams(*setup.params))
 
 
@@ -334,9 +334,9 @@ def test_numbers_of_numpy_and_plain_tuples_are_blocks_too() -> None:
 
 def test_a_policy_may_have_settings_for_every_arm() -> None:
     class Priors(ExploreThenCommit):
-        def configure(self, arms: int, horizon: int) -> Any:
+        def setup(self, arms: int, horizon: int) -> Any:
             assert arms == 6
-            return super().configure(arms, horizon)
+            return super().setup(arms, horizon)
 
     dpb.Bandit(Priors(epsilon=1.0, plays=5), 6)
     many = dpb.Bandit(ExploreThenCommit(epsilon=1.0, plays=5), 5000)
@@ -416,8 +416,8 @@ class Repeated(Policy):
     scale: float | None = None
     delta: float = 0.0
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return Setup(RepeatedParams(self._scale), RepeatedState, {"arms": arms})
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(RepeatedParams(self._scale), RepeatedState)
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
         return dpb.Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="composition", certified=True)
@@ -515,8 +515,8 @@ def test_single_blocks_are_looked_at_as_they_come() -> None:
         name = "late"
         source = "this test"
 
-        def configure(self, arms: int, horizon: int) -> Setup:
-            return dpb.AdaPUCB(epsilon=self.epsilon).configure(arms, horizon)
+        def setup(self, arms: int, horizon: int) -> Setup:
+            return dpb.AdaPUCB(epsilon=self.epsilon).setup(arms, horizon)
 
         def phase_ends(self) -> Iterator[int]:
             return dpb.AdaPUCB(epsilon=self.epsilon).phase_ends()
@@ -570,8 +570,8 @@ def _update_shy(params: ShyParams, state: Any, arm: int, plays: int, reward: Any
 class Shy(ExploreThenCommit):
     """Fails if a released value is too large for it."""
 
-    def configure(self, arms: int, horizon: int) -> Any:
-        setup = super().configure(arms, horizon)
+    def setup(self, arms: int, horizon: int) -> Any:
+        setup = super().setup(arms, horizon)
         return setup._replace(params=ShyParams(*setup.params))
 
 

@@ -11,7 +11,6 @@ from scipy.optimize import minimize_scalar
 import dpbandits as dpb
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, RecordingNoise, SeededNoise, release
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import FOREVER, EpochOrder, Policy, block_ucb, dp_se, hold, select
 from dpbandits.privacy import Ledger
 from oracles import bernoulli_divergence, largest_mean
@@ -173,8 +172,9 @@ def test_dp_se_plays_epochs_and_drops_what_is_clearly_worse() -> None:
 @pytest.mark.parametrize("epoch", [1, 3])
 def test_dp_se_drops_an_arm_exactly_beyond_the_threshold(epsilon: float, epoch: int) -> None:
     """A millionth more than 2h + 2c below the best of those that are left; the means of dropped arms count no more."""
-    params, state_class, sizes = dpb.DPSE(epsilon=epsilon).configure(5, 1000)
-    state: Any = allocate(state_class, sizes, np.float64)
+    setup = dpb.DPSE(epsilon=epsilon).configure(5, 1000)
+    params = setup.params
+    state: Any = setup.allocate(np.float64)
     plays = dp_se.plays_of_epoch(params, 4, epoch)
     first, second = math.log(8 * 4 * epoch**2 * 1000), math.log(4 * 4 * epoch**2 * 1000)
     assert plays == int(max(32 * first * 4**epoch, 8 * second * 2**epoch / epsilon) + 1)

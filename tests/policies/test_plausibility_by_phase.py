@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from dpbandits.mechanisms import LAPLACE
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.phases import Phases, Tally
 from dpbandits.policies.plausibility import exponent, learn, plausible
@@ -26,9 +27,9 @@ class Arm:
 
     def __init__(self, epsilon: float, sizes: list[int], values: list[float]) -> None:
         self.epsilon, self.sizes, self.values = epsilon, np.array(sizes, dtype=float), np.array(values)
-        axes = {"arms": 1, "one": 1, "phases": len(sizes)}
+        axes = {"arms": 1, "phases": len(sizes)}
         self.plausibility = ByPhase(epsilon, -math.expm1(-epsilon))
-        self.phases = Phases(np.cumsum(sizes), self.sizes, 1 / epsilon)
+        self.phases = Phases(np.cumsum(sizes), self.sizes, 1 / epsilon, LAPLACE)
         self.tally: Any = allocate(Tally, axes, float)
         self.kept: Any = allocate(PhaseSums, axes, float)
         for size, value in zip(sizes, values, strict=True):

@@ -48,8 +48,8 @@ def constant_policy(arm: int) -> Policy:
         name = "constant"
         source = "this file"
 
-        def configure(self, arms: int, horizon: int) -> Setup:
-            return Setup(Params(0.0), State, {"arms": arms})
+        def setup(self, arms: int, horizon: int) -> Setup:
+            return Setup(Params(0.0), State)
 
         def guarantee(self, horizon: float = np.inf) -> None:
             return None
@@ -91,8 +91,8 @@ def test_what_is_asked_is_in_the_name(tmp_path: Path) -> None:
 class Scaled(dpb.UCB):
     """A policy whose constants do not follow from its text."""
 
-    def configure(self, arms: int, horizon: int) -> Setup:
-        return super().configure(arms, horizon * FACTOR)
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return super().setup(arms, horizon * FACTOR)
 
 
 FACTOR = 1

@@ -243,19 +243,23 @@ def test_mistakes_in_kernels_are_told(kernels: dict[str, str], error: type[Excep
 def test_kernels_that_are_missing_are_told() -> None:
     policy = wrong()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(policy), "configure", lambda self, arms, horizon: Setup(Orphan(1), Orphan, {"arms": 2}))
+        patch.setattr(type(policy), "setup", lambda self, arms, horizon: Setup(Orphan(1), Orphan))
         with pytest.raises(dpb.InvalidInput, match=r"Expected unused of Orphan as Annotated"):
             dpb.simulate(policy, TWO, horizon=50, runs=2, seed=1)
-        patch.setattr(type(policy), "configure", lambda self, arms, horizon: Setup(Orphan(1), Kept, {"armz": 2}))
-        with pytest.raises(dpb.InvalidInput, match=r"Expected the axis 'arms' of counts to be one of armz\."):
+        patch.setattr(type(policy), "setup", lambda self, arms, horizon: Setup(Orphan(1), Seasonal))
+        with pytest.raises(dpb.InvalidInput, match=r"Expected the axis 'seasons' of counts to be one of one, arms\."):
             dpb.simulate(policy, TWO, horizon=50, runs=2, seed=1)
-        patch.setattr(type(policy), "configure", lambda self, arms, horizon: Setup(Orphan(1), Kept, {"arms": 2}))
+        patch.setattr(type(policy), "setup", lambda self, arms, horizon: Setup(Orphan(1), Kept))
         with pytest.raises(TypeError, match="belongs to no policy: nothing is registered with `select`"):
             dpb.simulate(policy, TWO, horizon=50, runs=2, seed=1)
 
 
 class Orphan(NamedTuple):
     unused: int
+
+
+class Seasonal(NamedTuple):
+    counts: Annotated[Any, public("arms", "seasons")]
 
 
 class Kept(NamedTuple):
@@ -303,8 +307,8 @@ def test_policies_are_dataclasses_with_text_for_names() -> None:
         name = "bare"
         source = "a test"
 
-        def configure(self, arms: int, horizon: int) -> Setup:
-            return Setup(None, None, {})
+        def setup(self, arms: int, horizon: int) -> Setup:
+            return Setup(None, None)
 
         def guarantee(self, horizon: float = math.inf) -> None:
             return None

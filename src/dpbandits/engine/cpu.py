@@ -12,7 +12,6 @@ from dpbandits.engine.stamp import classes_in
 from dpbandits.environments.base import block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import FOREVER, Policy
 
 # Steps that are played in plain Python when a policy does not compile, to find out why.
@@ -82,7 +81,7 @@ class CPUPlayer:
         return self._loops[kind]
 
     def _state(self) -> Any:
-        return allocate(self._setup.state_class, self._setup.sizes, np.float64)
+        return self._setup.allocate(np.float64)
 
     def _play_in_python(self, environment: Any) -> None:
         noise, steps = SeededNoise(0), min(self._horizon, _TRIAL_STEPS)

@@ -11,7 +11,6 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits.engine.loop import check_answer, note_plays, note_start, note_switch, play, rules_of
 from dpbandits.environments.base import block_sum, reward
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import FOREVER, Policy, hold, select, update
 
 Totals = Callable[[int, int, int], Any]  # the sum of the rewards of a block, by time, arm and plays
@@ -37,8 +36,8 @@ class Game:
     blocks: list[tuple[int, int, int]] = field(default_factory=list)  # t, arm, plays
 
     def __post_init__(self) -> None:
-        self.params, state_class, sizes = self.policy.configure(self.arms, self.horizon)
-        self.state = allocate(state_class, sizes, self.secret_dtype)
+        setup = self.policy.configure(self.arms, self.horizon)
+        self.params, self.state = setup.params, setup.allocate(self.secret_dtype)
 
     def play(self, reward: Callable[[int, int], Any], until: int, cut: Cut = STEP, seed: int = 0) -> "Game":
         """Play up to and including step `until`; `reward(t, arm)` is the reward of one play."""

@@ -12,7 +12,6 @@ from dpbandits._extras import require_extras
 from dpbandits.engine.loop import Rules, check_answer, rules_of
 from dpbandits.engine.stamp import check_kernels, classes_in
 from dpbandits.errors import InvalidInput
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.base import Policy
 
 _MOST_AT_ONCE = 2**20
@@ -50,7 +49,7 @@ class GPUPlayer:
         self._policy, self._arms, self._horizon = policy, arms, horizon
         setup = policy.configure(arms, horizon)
         self._params = self.moved(setup.params)
-        self._state = allocate(setup.state_class, setup.sizes, np.float64)
+        self._state = setup.allocate(np.float64)
         self._checked: set[tuple[type, ...]] = set()
 
     def runs_at_once(self, needed: int) -> int:

@@ -23,7 +23,7 @@ from dpbandits.live.noise import Drawing, Drawn, LiveNoise, is_same_scale
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.units import Seen, Units, Visit, is_hash
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.mechanisms.state import allocate, forget, restore, to_plain
+from dpbandits.mechanisms.state import forget, restore, to_plain
 from dpbandits.policies import update
 from dpbandits.privacy import Ledger
 
@@ -50,8 +50,8 @@ class Learner:
         arms = len(configuration.arms)
         limit = entering_limit(configuration.horizon, source)
         self.terms = terms
-        self.params, state_class, sizes = terms.policy.configure(arms, limit)
-        self.state = allocate(state_class, sizes, source.secret_dtype)
+        setup = terms.policy.configure(arms, limit)
+        self.params, self.state = setup.params, setup.allocate(source.secret_dtype)
         self.schedule = schedule_of(terms.policy, limit, source, configuration.scale_bits)
         first = self.schedule.block(0)
         if first is None or arms * first.last > limit:

@@ -17,7 +17,6 @@ from dpbandits.live.blocks import Schedule, live_scale
 from dpbandits.live.choosing import chosen_arm
 from dpbandits.mechanisms import LAPLACE, release
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
-from dpbandits.mechanisms.state import allocate
 from dpbandits.policies import Block, Policy, update
 
 _MOST_ARMS = 64  # of which all are played
@@ -70,8 +69,8 @@ def _where(problem: BaseException) -> str:
 class _Stage:
     def __init__(self, policy: Policy, schedule: Schedule, arms: int, limit: int, scale_bits: int | None) -> None:
         self.policy, self.schedule, self.scale_bits = policy, schedule, scale_bits
-        self.params, state_class, sizes = policy.configure(arms, limit)
-        self.state = allocate(state_class, sizes, object)
+        setup = policy.configure(arms, limit)
+        self.params, self.state = setup.params, setup.allocate(object)
         self.noise = RehearsedNoise()
         self.arms = arms
         self.sums: dict[int, Secret] = {}  # of an arm's blocks so far

@@ -1,12 +1,15 @@
 """State is declared, not allocated: what a kernel keeps, in which shape, and what of it is secret.
 
 A State is a NamedTuple. A field is an array, annotated with `public(...)` or `secret(...)` and the names of its axes,
-or the State of a part, such as a bank of counters. Whoever runs the kernel allocates it: float64 secrets in simulation,
-int64 on the live grid, objects for a taint check, rows of device arrays on a GPU. Public fields are counts (int64) or
-released values (float64). Every state starts as zeros.
+or the State of a part, such as a bank of counters; with `part()` it is left open until the policy is configured which
+part that is. Whoever runs the kernel allocates it: float64 secrets in simulation, int64 on the live grid, objects for a
+taint check, rows of device arrays on a GPU. Public fields are counts (int64) or released values (float64). Every state
+starts as zeros.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -15,6 +18,8 @@ from numpy.typing import DTypeLike
 from dpbandits.errors import InvalidInput
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])  # a NamedTuple class
+ONE = "one"  # the axis of a single number: it needs no size
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,21 @@ class Field:
     is_secret: bool
 
 
+@dataclass(frozen=True)
+class Part:
+    """The declaration of a part whose State class is chosen when the policy is configured."""
+
+
+def part() -> Part:
+    """Declare a part of which `Setup.parts` names the State class, under the name of the field."""
+    return Part()
+
+
 def public(*axes: str, dtype: DTypeLike = np.float64) -> Field:
     """Declare an array that may be shown to anyone: counts and released values.
 
     Args:
-        axes: what its lengths are called in `Setup.sizes`.
+        axes: what its lengths are called: "arms", "one" for a single number, or a name in `Setup.sizes`.
         dtype: float64 by default.
     """
     return Field(axes, np.dtype(dtype), is_secret=False)
@@ -42,30 +57,47 @@ def secret(*axes: str) -> Field:
 
 
 def fields_of(state_class: type[StateT]) -> dict[str, Any]:
-    """Return the declaration of every field, in order: a Field, or the State class of a part."""
+    """Return the declaration of every field, in order: a Field, a Part, or the State class of a part."""
     declared = {}
     for name, hint in get_type_hints(state_class, include_extras=True).items():
         declared[name] = get_args(hint)[1] if get_args(hint) else hint
-        if not isinstance(declared[name], Field) and not hasattr(declared[name], "_fields"):
+        if not isinstance(declared[name], Field | Part) and not hasattr(declared[name], "_fields"):
             raise InvalidInput(
-                f"Expected {name} of {state_class.__name__} as Annotated[Any, public(...)] or secret(...)."
+                f"Expected {name} of {state_class.__name__} as Annotated[Any, public(...)], secret(...) or part()."
             )
     return declared
 
 
-def allocate(state_class: type[StateT], sizes: dict[str, int], secret_dtype: DTypeLike) -> StateT:
-    """Return a state of zeros, with the given size for every named axis."""
-    parts: dict[str, Any] = {}
+def allocate(
+    state_class: type[StateT],
+    sizes: Mapping[str, int],
+    secret_dtype: DTypeLike,
+    parts: Mapping[str, type] = NOTHING,
+) -> StateT:
+    """Return a state of zeros.
+
+    Args:
+        state_class: what declares it.
+        sizes: the length of every named axis but "one", which has length 1.
+        secret_dtype: of the secret arrays.
+        parts: the State class of every field that is a `part()`, by the name of the field.
+    """
+    sizes = {ONE: 1, **sizes}
+    fields: dict[str, Any] = {}
     for name, declared in fields_of(state_class).items():
         if isinstance(declared, Field):
             dtype = secret_dtype if declared.is_secret else declared.dtype
             for axis in declared.axes:
                 if axis not in sizes:
                     raise InvalidInput(f"Expected the axis {axis!r} of {name} to be one of {', '.join(sizes)}.")
-            parts[name] = np.zeros([sizes[axis] for axis in declared.axes], dtype)
+            fields[name] = np.zeros([sizes[axis] for axis in declared.axes], dtype)
+        elif isinstance(declared, Part):
+            if name not in parts:
+                raise InvalidInput(f"Expected `Setup.parts` to name the State class of the part {name}.")
+            fields[name] = allocate(parts[name], sizes, secret_dtype, parts)
         else:
-            parts[name] = allocate(declared, sizes, secret_dtype)
-    return state_class(**parts)
+            fields[name] = allocate(declared, sizes, secret_dtype, parts)
+    return state_class(**fields)
 
 
 def to_plain(state: Any) -> dict[str, Any]:

@@ -7,6 +7,18 @@ from dpbandits.policies.catalogue import POLICIES, is_ours
 from dpbandits.policies.counter_policy import CounterName, Variant
 from dpbandits.policies.dp_se import EpochOrder
 from dpbandits.policies.dp_ucb_int import Accounting, Bonus
+from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
+from dpbandits.policies.phases import (
+    PhasePolicy,
+    Phases,
+    PooledState,
+    Tally,
+    doubling_epochs,
+    geometric_ends,
+    phase_choice,
+    phase_index,
+    pool_phases,
+)
 from dpbandits.policies.private_ucb import Relaxation
 from dpbandits.policies.recommended import recommended
 
@@ -18,12 +30,23 @@ __all__ = [
     "Bonus",
     "CounterName",
     "EpochOrder",
+    "LastPhaseState",
+    "PhasePolicy",
+    "Phases",
     "Policy",
+    "PooledState",
     "Relaxation",
     "Setup",
+    "Tally",
     "Variant",
+    "doubling_epochs",
+    "geometric_ends",
     "hold",
     "is_ours",
+    "keep_last_phase",
+    "phase_choice",
+    "phase_index",
+    "pool_phases",
     "recommended",
     "select",
     "update",

@@ -11,18 +11,17 @@ at any horizon. The noise is the smallest that is (ε, δ)-DP by the exact profi
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import GAUSSIAN
-from dpbandits.policies.base import EPSILONS, Policy, Setup, hold, select, update, validated_size
-from dpbandits.policies.last_phase import State, learn_last
-from dpbandits.policies.phases import ONE_RELEASE, Phases, chosen_arm, geometric_ends, phases_until, rest_of_phase
-from dpbandits.privacy import Event, GaussianEvent, Guarantee, calibrate, gaussian_epsilon
+from dpbandits.policies.base import Setup, not_live
+from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
+from dpbandits.policies.phases import ONE_RELEASE, PhasePolicy, Phases, phase_index
+from dpbandits.privacy import GaussianEvent, Guarantee, calibrate, gaussian_epsilon
 from dpbandits.privacy.accountant import GAUSSIAN_PROFILE
 
 # 1/σ. Less noise changes no mean that can be seen.
@@ -37,27 +36,16 @@ class Params(NamedTuple):
     beta: float
 
 
-select.register(Params)(chosen_arm)
-hold.register(Params)(rest_of_phase)
-
-
-@update.register(Params)
+@phase_index(Params, learn=keep_last_phase)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    if not learn_last(params.phases, state, arm, plays, reward, noise, GAUSSIAN):
-        return
+def _index(params: Params, state: LastPhaseState, arm: int, t: int) -> float:
+    n = state.sizes[arm]
     level = params.beta * math.log(t)
-    chosen, largest = 0, -math.inf
-    for other in range(len(state.means)):
-        n = state.sizes[other]
-        index = state.means[other] + math.sqrt(level * (1.0 / (2.0 * n) + 1.0 / (params.rho * n * n)))
-        if index > largest:
-            chosen, largest = other, index
-    state.tally.chosen[0] = chosen
+    return state.means[arm] + math.sqrt(level * (1.0 / (2.0 * n) + 1.0 / (params.rho * n * n)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaCUCB(Policy):
+class AdaCUCB(PhasePolicy):
     """AdaC-UCB: adaptive episodes with forgetting, and Gaussian noise.
 
     Args:
@@ -75,38 +63,42 @@ class AdaCUCB(Policy):
     source = "Azize & Basu 2023"
     regret = "order Σ (ln T / Δ + √(ln T / ρ)), β > 3"
 
-    epsilon: float
+    mechanism = GAUSSIAN
+
     delta: float
     beta: float = 3.1
 
     def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon=EPSILONS, delta="(0, 1)", beta="(0, 1000]")
+        super().__post_init__()
+        _validate.real_fields(self, delta="(0, 1)", beta="(0, 1000]")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with the usual index, and one with a large budget that is less optimistic."""
+        return cls(epsilon=0.7, delta=1e-6), cls(epsilon=20.0, delta=1e-6, beta=0.5)
 
     @property
     def rho(self) -> float:
         """The zCDP of one release."""
-        return 1 / (2 * self._release.sigma**2)
+        return 1 / (2 * self.noise_scale() ** 2)
 
-    @property
-    def _release(self) -> GaussianEvent:
-        return GaussianEvent(_smallest_sigma(self.epsilon, self.delta))
+    def noise_scale(self) -> float:
+        """Return σ."""
+        return _smallest_sigma(self.epsilon, self.delta)
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        phases = phases_until(geometric_ends(1, 2.0), horizon, self._release.sigma)
-        return Setup(Params(phases, self.rho, self.beta), State, {"arms": arms, "one": 1})
+        return Setup(Params(self.phases(horizon), self.rho, self.beta), LastPhaseState)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return the epsilon of one release at `delta`."""
-        epsilon = gaussian_epsilon([self._release], self.delta)
+        epsilon = gaussian_epsilon([GaussianEvent(self.noise_scale())], self.delta)
         theorem = f"{GAUSSIAN_PROFILE}, {ONE_RELEASE}"
         return Guarantee(epsilon, self.delta, horizon=horizon, theorem=theorem, certified=True)
 
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the releases of one arm."""
-        ends = phases_until(geometric_ends(1, 2.0), horizon, self._release.sigma).ends
-        return ((self._release for _ in ends),)
+    def live(self, contributions: int, grid_bits: int) -> Self:
+        """Refuse: live releases have Laplace noise."""
+        raise not_live(self, "its noise is Gaussian")
 
 
 @lru_cache(maxsize=256)

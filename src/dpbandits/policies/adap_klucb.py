@@ -9,16 +9,14 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import LAPLACE
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.last_phase import State, learn_last
-from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, geometric_ends, rest_of_phase
+from dpbandits.policies.adap_ucb import AdaPPolicy
+from dpbandits.policies.base import Setup
+from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
+from dpbandits.policies.phases import Phases, phase_choice
 from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
 
 
@@ -30,15 +28,9 @@ class Params(NamedTuple):
     alpha: float
 
 
-select.register(Params)(chosen_arm)
-hold.register(Params)(rest_of_phase)
-
-
-@update.register(Params)
+@phase_choice(Params, learn=keep_last_phase)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    if not learn_last(params.phases, state, arm, plays, reward, noise, LAPLACE):
-        return
+def _choose(params: Params, state: LastPhaseState, arm: int, t: int) -> int:
     level = params.alpha * math.log(t)
     chosen, largest = 0, -1.0
     for other in range(len(state.means)):
@@ -51,11 +43,11 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
                 chosen, largest = other, index
         if largest >= 1.0:
             break
-    state.tally.chosen[0] = chosen
+    return chosen
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaPKLUCB(PhasePolicy):
+class AdaPKLUCB(AdaPPolicy):
     """AdaP-KLUCB: adaptive episodes with forgetting, and the index of KL-UCB.
 
     Args:
@@ -70,17 +62,6 @@ class AdaPKLUCB(PhasePolicy):
     source = "Azize & Basu 2022"
     regret = "order Σ Δ ln T / min(kl, ε Δ), α > 3"
 
-    alpha: float = 3.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.real_fields(self, alpha="(0, 1000]")
-
-    def phase_ends(self) -> Iterator[int]:
-        """Yield 1, 2, 4, 8, ..."""
-        return geometric_ends(1, 2.0)
-
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(self.phases(horizon), self.epsilon, self.alpha), State, {"arms": arms, "one": 1})
+        return Setup(Params(self.phases(horizon), self.epsilon, self.alpha), LastPhaseState)

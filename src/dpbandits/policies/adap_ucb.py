@@ -9,16 +9,14 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import LAPLACE
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.last_phase import State, learn_last
-from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, geometric_ends, rest_of_phase
+from dpbandits.policies.base import Setup
+from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
+from dpbandits.policies.phases import PhasePolicy, Phases, phase_index
 
 
 class Params(NamedTuple):
@@ -29,27 +27,32 @@ class Params(NamedTuple):
     alpha: float
 
 
-select.register(Params)(chosen_arm)
-hold.register(Params)(rest_of_phase)
-
-
-@update.register(Params)
+@phase_index(Params, learn=keep_last_phase)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    if not learn_last(params.phases, state, arm, plays, reward, noise, LAPLACE):
-        return
+def _index(params: Params, state: LastPhaseState, arm: int, t: int) -> float:
+    n = state.sizes[arm]
     level = params.alpha * math.log(t)
-    chosen, largest = 0, -math.inf
-    for other in range(len(state.means)):
-        n = state.sizes[other]
-        index = state.means[other] + math.sqrt(level / (2.0 * n)) + level / (params.epsilon * n)
-        if index > largest:
-            chosen, largest = other, index
-    state.tally.chosen[0] = chosen
+    return state.means[arm] + math.sqrt(level / (2.0 * n)) + level / (params.epsilon * n)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaPUCB(PhasePolicy):
+class AdaPPolicy(PhasePolicy):
+    """What both kinds of AdaP have: episodes that double, and how optimistic the index is."""
+
+    alpha: float = 3.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _validate.real_fields(self, alpha="(0, 1000]")
+
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with the usual index, and one that is less optimistic."""
+        return cls(epsilon=0.7), cls(epsilon=7.0, alpha=0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaPUCB(AdaPPolicy):
     """AdaP-UCB: adaptive episodes with forgetting.
 
     Args:
@@ -64,17 +67,6 @@ class AdaPUCB(PhasePolicy):
     source = "Azize & Basu 2022"
     regret = "Σ 16 α ln T / min(Δ, ε) + constant, α > 3"
 
-    alpha: float = 3.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _validate.real_fields(self, alpha="(0, 1000]")
-
-    def phase_ends(self) -> Iterator[int]:
-        """Yield 1, 2, 4, 8, ..."""
-        return geometric_ends(1, 2.0)
-
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(self.phases(horizon), self.epsilon, self.alpha), State, {"arms": arms, "one": 1})
+        return Setup(Params(self.phases(horizon), self.epsilon, self.alpha), LastPhaseState)

@@ -11,13 +11,12 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import LAPLACE
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
-from dpbandits.policies.last_phase import State, learn_last
-from dpbandits.policies.phases import PhasePolicy, Phases, doubling_epochs, plays_left
+from dpbandits.policies.base import Setup, hold, select, update
+from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
+from dpbandits.policies.phases import PhasePolicy, Phases, doubling_epochs, finish_phase, learn_release, plays_left
 
 
 class Params(NamedTuple):
@@ -29,7 +28,7 @@ class Params(NamedTuple):
 
 @select.register(Params)
 @kernel
-def _select(params: Params, state: State, t: int) -> int:
+def _select(params: Params, state: LastPhaseState, t: int) -> int:
     tally = state.tally
     if tally.opened[0] < len(state.means):
         return tally.chosen[0]
@@ -45,7 +44,7 @@ def _select(params: Params, state: State, t: int) -> int:
 
 @hold.register(Params)
 @kernel
-def _hold(params: Params, state: State, arm: int, t: int) -> int:
+def _hold(params: Params, state: LastPhaseState, arm: int, t: int) -> int:
     plays = plays_left(params.phases, state.tally, arm)
     if plays == 1 or state.tally.opened[0] < len(state.means):
         return plays
@@ -71,10 +70,13 @@ def _hold(params: Params, state: State, arm: int, t: int) -> int:
     return max(1, min(plays, int(safe) - t + 1))
 
 
+learn_release.register(Params)(keep_last_phase)
+
+
 @update.register(Params)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    learn_last(params.phases, state, arm, plays, reward, noise, LAPLACE)
+def _update(params: Params, state: LastPhaseState, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    finish_phase(params, state, arm, plays, reward, t, noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +98,11 @@ class AnytimeLazyUCB(PhasePolicy):
         """Yield 1, 3, 7, 15, ...: epochs of 1, 2, 4, 8, ..."""
         return doubling_epochs()
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with a usual budget, and one with hardly any noise."""
+        return cls(epsilon=0.7), cls(epsilon=70.0)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(self.phases(horizon), self.epsilon), State, {"arms": arms, "one": 1})
+        return Setup(Params(self.phases(horizon), self.epsilon), LastPhaseState)

@@ -14,14 +14,18 @@ frozen dataclass. docs/adding_a_policy.md walks through one.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+from numpy.typing import DTypeLike
 
 from dpbandits import _validate
 from dpbandits._kernel import generic, kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.counter import MAX_ITEMS
-from dpbandits.privacy import Event, Guarantee
+from dpbandits.mechanisms.state import NOTHING, allocate
+from dpbandits.privacy import Guarantee
 
 MAX_ARMS = 1_000_000
 MAX_HORIZON = 10**18
@@ -61,11 +65,16 @@ class Setup(NamedTuple):
 
     params: Any
     state_class: Any
-    sizes: dict[str, int]
+    sizes: Mapping[str, int] = NOTHING  # of the axes besides "arms" and "one"
+    parts: Mapping[str, Any] = NOTHING  # the State classes of parts that are chosen here, by field
+
+    def allocate(self, secret_dtype: DTypeLike) -> Any:
+        """Return the state as zeros, with secrets of this dtype."""
+        return allocate(self.state_class, self.sizes, secret_dtype, self.parts)
 
 
 class Block(NamedTuple):
-    """One release of an arm, fixed in advance: the sum of its rewards number first..last, with Laplace noise."""
+    """One release of an arm, fixed in advance: the sum of its rewards number first..last, with noise of this scale."""
 
     first: int
     last: int
@@ -84,24 +93,35 @@ class Policy(ABC):
     regret: ClassVar[str] = ""
     horizon: int | None = None  # what it was declared for, if its releases end somewhere
 
-    @abstractmethod
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return policies of this class that differ in everything that matters, for checks and comparisons."""
+        takes_epsilon = any(field.name == "epsilon" for field in fields(cls))  # type: ignore[arg-type]
+        return (cls(epsilon=0.7) if takes_epsilon else cls(),)  # type: ignore[call-arg]
+
     def configure(self, arms: int, horizon: int) -> Setup:
-        """Return constants and state for so many arms, to be played at most `horizon` times."""
+        """Return constants and state for so many arms, to be played at most `horizon` times; checks both numbers."""
+        arms, horizon = validated_size(arms, horizon)
+        self.check_declared(horizon)
+        setup = self.setup(arms, horizon)
+        return setup._replace(sizes={"arms": arms, **setup.sizes})
 
     @abstractmethod
+    def setup(self, arms: int, horizon: int) -> Setup:
+        """Return constants and state; the numbers are in range, and the axis "arms" has its size."""
+
+    def check_declared(self, horizon: float) -> None:
+        """Refuse a horizon beyond the declared one; infinity means whatever was declared."""
+        if self.horizon is not None and self.horizon < horizon < math.inf:
+            raise InvalidInput(f"Expected horizon={horizon} in [1, {self.horizon}], which the policy was declared for.")
+
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
         """Return what is proved of the whole action sequence and every release up to `horizon`; None if nothing."""
+        return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
         """Return what the publication says, where that is not what is proved."""
         return None
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises that may be drawn for one arm, fixed in advance: one or more streams of events.
-
-        Whatever is played, the ledger rows of an arm are an interleaving of beginnings of these streams.
-        """
-        return ()
 
     def live(self, contributions: int, grid_bits: int) -> "Policy":
         """Return the policy to run for people: its budget covers that many rewards of one person, on the live grid.
@@ -110,10 +130,7 @@ class Policy(ABC):
         down, so that the schedule is the same wherever a bandit goes on. Only a policy whose releases are fixed in
         advance, as `blocks`, can be run with answers that come late.
         """
-        raise InvalidInput(
-            f"Expected policy={self.name} to be one that can run live, with releases fixed in advance, such as "
-            "noise-aware-imed."
-        )
+        raise not_live(self, "its releases are not fixed in advance, as those of noise-aware-imed are")
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         """Yield the releases of one arm up to its `horizon`-th reward, the same whatever is played.
@@ -139,6 +156,11 @@ def validated_size(arms: int, horizon: int) -> tuple[int, int]:
         _validate.integer(f"[1, {MAX_ARMS}]", arms=arms),
         _validate.integer(f"[1, {min(MAX_HORIZON, MAX_ITEMS)}]", horizon=horizon),
     )
+
+
+def not_live(policy: Policy, why: str) -> InvalidInput:
+    """Return the error of a policy that cannot run for people, and the reason."""
+    return InvalidInput(f"Expected policy={policy.name} to be one that can run live: {why}.")
 
 
 def wrong_arm(policy: Policy, arms: int, instead: str = "") -> InvalidInput:

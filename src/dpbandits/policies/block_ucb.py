@@ -13,23 +13,13 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import MAX_HORIZON, Setup, hold, select, update, validated_size
-from dpbandits.policies.phases import (
-    PhasePolicy,
-    Phases,
-    Tally,
-    begin_next_phase,
-    chosen_arm,
-    ends_phase,
-    geometric_ends,
-    rest_of_phase,
-)
+from dpbandits.policies.base import MAX_HORIZON, Setup
+from dpbandits.policies.phases import PhasePolicy, Phases, Tally, geometric_ends, phase_choice
 
 
 class Params(NamedTuple):
@@ -48,10 +38,6 @@ class State(NamedTuple):
     intercepts: Annotated[Any, public("arms")]  # a line above the index, as a function of c ln t
     slopes: Annotated[Any, public("arms")]
     levels: Annotated[Any, public("arms")]  # the c ln t at which the line touches the index
-
-
-select.register(Params)(chosen_arm)
-hold.register(Params)(rest_of_phase)
 
 
 @kernel
@@ -91,28 +77,25 @@ def touch(params: Params, state: State, arm: int, level: float) -> None:
     state.levels[arm] = level
 
 
-@update.register(Params)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    phases, tally = params.phases, state.tally
-    if not ends_phase(phases, tally, arm, plays, reward):
-        return
-    state.totals[arm] += release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
-    all_opened = begin_next_phase(tally, arm)
+def _learn(params: Params, state: State, arm: int, value: float, t: int) -> None:
+    state.totals[arm] += value
+    touch(params, state, arm, params.confidence * math.log(t))
+
+
+@phase_choice(Params, learn=_learn)
+@kernel
+def _choose(params: Params, state: State, arm: int, t: int) -> int:
     level = params.confidence * math.log(t)
-    touch(params, state, arm, level)
-    if not all_opened:
-        return
     while True:  # who has the highest line has the largest index, if the line touches it now
         chosen, highest = 0, -math.inf
-        for other in range(len(tally.counts)):
+        for other in range(len(state.totals)):
             line = state.intercepts[other] + state.slopes[other] * level
             if line > highest:
                 chosen, highest = other, line
         if state.levels[chosen] == level:
-            break
+            return chosen
         touch(params, state, chosen, level)
-    tally.chosen[0] = chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +128,11 @@ class BlockUCB(PhasePolicy):
         """Yield the first block, and from then on counts that grow by at least the factor `growth`."""
         return geometric_ends(self.first_phase, self.growth)
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with the usual blocks, and one with short ones and little caution."""
+        return cls(epsilon=0.7), cls(epsilon=7.0, confidence=0.5, growth=1.2, first_phase=3)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        params = Params(self.phases(horizon), self.epsilon, self.confidence)
-        return Setup(params, State, {"arms": arms, "one": 1})
+        return Setup(Params(self.phases(horizon), self.epsilon, self.confidence), State)

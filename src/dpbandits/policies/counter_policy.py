@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from numpy.typing import NDArray
 
@@ -12,7 +12,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import hybrid, stack, weighted
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, Node
 from dpbandits.policies.base import EPSILONS, Policy
-from dpbandits.privacy import Event, Guarantee, LaplaceEvent
+from dpbandits.privacy import Guarantee
 
 
 class CounterKind(NamedTuple):
@@ -31,15 +31,6 @@ COUNTERS: dict[CounterName, CounterKind] = {
 
 Variant = Literal["proved", "published"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
-
-
-def counter_events(nodes: Callable[[Any, int], Iterator[Node]], params: Any, horizon: int) -> Iterator[Event]:
-    """Yield every noise of one counter, in the order of drawing."""
-    newest: dict[tuple[int, ...], None] = {}
-    for n in range(1, horizon + 1):
-        current = {node.key: node.scale for node in nodes(params, n)}
-        yield from (LaplaceEvent(scale) for key, scale in current.items() if key not in newest)
-        newest = dict.fromkeys(current)
 
 
 def hybrid_guarantee(epsilon: float, variant: Variant, horizon: float) -> Guarantee:
@@ -67,6 +58,11 @@ class CounterPolicy(Policy):
         if self.variant == "published" and self.counter != "hybrid":
             raise InvalidInput(f"Expected counter={self.counter!r} to be hybrid: it is what was published.")
 
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one of either variant, and one with the other counter."""
+        return cls(epsilon=0.7), cls(epsilon=0.7, variant="published"), cls(epsilon=0.7, counter="weighted")
+
     def configure_counter(self, horizon: int) -> tuple[Any, dict[str, int]]:
         """Return the constants and sizes of the counters."""
         if self.counter == "weighted":
@@ -82,8 +78,3 @@ class CounterPolicy(Policy):
         if self.variant == "proved":
             return None
         return Guarantee(self.epsilon, horizon=horizon, theorem=self.claimed_by, certified=False)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises of one counter."""
-        counter, _ = self.configure_counter(horizon)
-        return (counter_events(COUNTERS[self.counter].nodes, counter, horizon),)

@@ -12,16 +12,15 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
+from dpbandits.mechanisms.state import part, public
+from dpbandits.policies.base import Setup
 from dpbandits.policies.growing_phases import GrowingPhases, PublishedPhases
-from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
-from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn
+from dpbandits.policies.phases import Phases, Tally, phase_choice
+from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn_sum
 
 
 class Params(NamedTuple):
@@ -43,44 +42,28 @@ class State(NamedTuple):
     """Arrays of the kernels."""
 
     tally: Tally
-    kept: PooledSums
+    kept: Annotated[Any, part()]  # what the kind of plausibility keeps of every arm
     exponents: Exponents
 
 
-select.register(Params)(chosen_arm)
-hold.register(Params)(rest_of_phase)
-
-
-@update.register(Params)
+@phase_choice(Params, learn=learn_sum)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    phases, tally = params.phases, state.tally
-    if not ends_phase(phases, tally, arm, plays, reward):
-        return
-    value = release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
-    all_opened = begin_next_phase(tally, arm)
-    learn(params.plausibility, state.kept, phases, tally, arm, value)
-    if all_opened:
-        tally.chosen[0] = most_easily_best(params, state, arm)
-
-
-@kernel
-def most_easily_best(params: Params, state: State, released: int) -> int:
-    """Return the arm with the smallest index, after a release of arm `released`."""
+def most_easily_best(params: Params, state: State, arm: int, t: int) -> int:
+    """Return the arm with the smallest index, after a release of `arm`."""
     kept, exponents, counts = state.kept, state.exponents, state.tally.counts
     best = kept.means[0]
-    for arm in range(1, len(kept.means)):
-        best = max(best, kept.means[arm])
+    for other in range(1, len(kept.means)):
+        best = max(best, kept.means[other])
     is_new = best != exponents.best[0]
     exponents.best[0] = best
     chosen, smallest = 0, math.inf
-    for arm in range(len(counts)):
-        if is_new or arm == released:
-            u = exponent(params.plausibility, kept, params.phases, state.tally, arm, best)
-            exponents.values[arm] = u - params.caution * u / (1.0 + u)
-        index = exponents.values[arm] + math.log(counts[arm])
+    for other in range(len(counts)):
+        if is_new or other == arm:
+            u = exponent(params.plausibility, kept, params.phases, state.tally, other, best)
+            exponents.values[other] = u - params.caution * u / (1.0 + u)
+        index = exponents.values[other] + math.log(counts[other])
         if index < smallest:
-            chosen, smallest = arm, index
+            chosen, smallest = other, index
     return chosen
 
 
@@ -119,9 +102,12 @@ class DPIMED(CautiousPolicy, PublishedPhases):
         "caution={caution!r})"
     )
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one as published, and one with short phases and caution."""
+        return cls(epsilon=0.7), cls(epsilon=7.0, growth=1.2, first_phase=4, caution=0.5)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        phases = self.phases(horizon)
-        params = Params(phases, Pooled(self.epsilon), 0.0 if self.caution is None else self.caution)
-        return Setup(params, State, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        params = Params(self.phases(horizon), Pooled(self.epsilon), 0.0 if self.caution is None else self.caution)
+        return Setup(params, State, parts={"kept": PooledSums})

@@ -10,14 +10,14 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
+from dpbandits.mechanisms.state import part
+from dpbandits.policies.base import Setup
 from dpbandits.policies.growing_phases import PublishedPhases
-from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
-from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn, plausible
+from dpbandits.policies.phases import Phases, Tally, phase_choice
+from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn_sum, plausible
 
 
 class Params(NamedTuple):
@@ -31,24 +31,13 @@ class State(NamedTuple):
     """Arrays of the kernels."""
 
     tally: Tally
-    kept: PooledSums
+    kept: Annotated[Any, part()]
 
 
-select.register(Params)(chosen_arm)
-hold.register(Params)(rest_of_phase)
-
-
-@update.register(Params)
+@phase_choice(Params, learn=learn_sum)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+def _choose(params: Params, state: State, arm: int, t: int) -> int:
     phases, tally, kept = params.phases, state.tally, state.kept
-    if not ends_phase(phases, tally, arm, plays, reward):
-        return
-    value = release(noise, tally.sums[arm], phases.scale, LAPLACE, arm)
-    all_opened = begin_next_phase(tally, arm)
-    learn(params.plausibility, kept, phases, tally, arm, value)
-    if not all_opened:
-        return
     level = math.log(t)
     chosen, largest = 0, plausible(params.plausibility, kept, phases, tally, 0, level)
     for other in range(1, len(tally.counts)):
@@ -57,7 +46,7 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
             index = plausible(params.plausibility, kept, phases, tally, other, level)
             if index > largest:
                 chosen, largest = other, index
-    tally.chosen[0] = chosen
+    return chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +68,11 @@ class DPKLUCB(PublishedPhases):
     regret = "growth · C_ε ln T + o(ln T)"
     seed_text = "DPKLUCB(epsilon={epsilon!r}, index='published', growth={growth!r}, first_phase={first_phase!r})"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one as published, and one with short phases."""
+        return cls(epsilon=0.7), cls(epsilon=7.0, growth=1.2, first_phase=4)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        phases = self.phases(horizon)
-        return Setup(Params(phases, Pooled(self.epsilon)), State, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        return Setup(Params(self.phases(horizon), Pooled(self.epsilon)), State, parts={"kept": PooledSums})

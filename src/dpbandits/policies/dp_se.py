@@ -17,10 +17,8 @@ arms earlier releases have left, so the blocks are not fixed in advance, but the
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -28,9 +26,9 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import EPSILONS, FOREVER, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, FOREVER, Policy, Setup, hold, select, update
 from dpbandits.policies.phases import ONE_RELEASE
-from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
+from dpbandits.privacy import Guarantee, scale_for
 
 EpochOrder = Literal["blocks", "turns"]
 EPOCH_ORDERS: tuple[EpochOrder, ...] = get_args(EpochOrder)
@@ -179,16 +177,15 @@ class DPSE(Policy):
         _validate.real_fields(self, epsilon=EPSILONS)
         _validate.one_of(EPOCH_ORDERS, order=self.order)
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one of either order."""
+        return cls(epsilon=0.7), cls(epsilon=0.7, order="turns")
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        params = Params(scale_for(self.epsilon), self.epsilon, 1.0 / horizon, self.order == "turns")
-        return Setup(params, State, {"arms": arms, "one": 1})
+        return Setup(Params(scale_for(self.epsilon), self.epsilon, 1.0 / horizon, self.order == "turns"), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, at any horizon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, certified=True)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises of one arm: always the same, for sums whose lengths depend on what was released."""
-        return (repeat(LaplaceEvent(scale_for(self.epsilon)), horizon),)

@@ -20,11 +20,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms import stack, weighted
 from dpbandits.mechanisms.counter import insert
-from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counter_policy import CounterPolicy
+from dpbandits.mechanisms.state import part, public
+from dpbandits.policies.base import Setup, every_step, hold, select, update
+from dpbandits.policies.counter_policy import COUNTERS, CounterPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 
 
@@ -41,16 +40,7 @@ class State(NamedTuple):
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     inverses: Annotated[Any, public("arms")]  # 1/n
     widths: Annotated[Any, public("arms")]  # 1/√n
-    counter: stack.State
-
-
-class WeightedState(NamedTuple):
-    """The same with weighted counters."""
-
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    inverses: Annotated[Any, public("arms")]
-    widths: Annotated[Any, public("arms")]
-    counter: weighted.State
+    counter: Annotated[Any, part()]
 
 
 @select.register(Params)
@@ -101,9 +91,8 @@ class DPUCB(CounterPolicy):
     source = "Tossou & Dimitrakakis 2016, Algorithm 2"
     claimed_by = "the paper's section 3.2"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
         counter, sizes = self.configure_counter(horizon)
-        state_class = State if self.counter == "hybrid" else WeightedState
-        return Setup(Params(tables(horizon), counter), state_class, {"arms": arms, **sizes})
+        parts = {"counter": COUNTERS[self.counter].state_class}
+        return Setup(Params(tables(horizon), counter), State, sizes, parts)

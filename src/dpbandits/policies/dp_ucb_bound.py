@@ -21,11 +21,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms import stack, weighted
 from dpbandits.mechanisms.bits import floor_log2
 from dpbandits.mechanisms.counter import insert
-from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
+from dpbandits.mechanisms.state import part, public
+from dpbandits.policies.base import Setup, every_step, hold, select, update
 from dpbandits.policies.counter_policy import COUNTERS, CounterPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
@@ -46,17 +45,7 @@ class State(NamedTuple):
     widths: Annotated[Any, public("arms")]  # 1/√n
     rows: Annotated[Any, public("arms", dtype=np.int64)]  # which noises the sum contains
     sizes: Annotated[Any, public("arms")]  # and how much they count, divided by n
-    counter: stack.State
-
-
-class WeightedState(NamedTuple):
-    """The same with weighted counters."""
-
-    means: Annotated[Any, public("arms")]
-    widths: Annotated[Any, public("arms")]
-    rows: Annotated[Any, public("arms", dtype=np.int64)]
-    sizes: Annotated[Any, public("arms")]
-    counter: weighted.State
+    counter: Annotated[Any, part()]
 
 
 @select.register(Params)
@@ -111,12 +100,10 @@ class DPUCBBound(CounterPolicy):
     regret = "Theorem 3.2 with corrected constants (docs/reproduction.md)"
     claimed_by = "Theorem 3.1 of the paper"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
         kind = COUNTERS[self.counter]
         counter, sizes = self.configure_counter(horizon)
         is_published = self.variant == "published"
         bound = paper_bound(self.epsilon, horizon) if is_published else chernoff_lines(kind, counter, horizon)
-        state_class = State if self.counter == "hybrid" else WeightedState
-        return Setup(Params(tables(horizon), counter, bound), state_class, {"arms": arms, **sizes})
+        return Setup(Params(tables(horizon), counter, bound), State, sizes, {"counter": kind.state_class})

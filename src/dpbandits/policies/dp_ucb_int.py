@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -28,14 +28,11 @@ from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import EPSILONS, FOREVER, Block, Policy, Setup, hold, select, update, validated_size
+from dpbandits.policies.base import EPSILONS, FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
 from dpbandits.privacy import (
     Budget,
-    DiscreteLaplaceEvent,
-    Event,
     Guarantee,
-    LaplaceEvent,
     calibrate_interval,
     interval_epsilon,
     interval_guarantee,
@@ -196,22 +193,31 @@ class DPUCBInt(Policy):
             self.epsilon, self.delta, self.v, self.series, self.accounting, self.horizon, self.grid_bits
         )
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one for ever, a pure one, one as the paper has it, other intervals, and one on the live grid."""
+        return (
+            cls(epsilon=3.0, delta=1e-6),
+            cls(epsilon=3.0, delta=0.0, horizon=260),
+            cls(epsilon=9.0, delta=1e-6, bonus="frozen", accounting="corollary", series="x"),
+            cls(epsilon=3.0, delta=1e-6, series="constant", v=1.3),
+            cls(epsilon=3.0, delta=1e-6, horizon=260, grid_bits=2),
+        )
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        self._check_declared(horizon)
         times, step = release_progression(self.interval_epsilon, self.v, self.series, horizon=horizon)
         opening = min(arms * int(times[0]), FOREVER) if len(times) else FOREVER
         if not len(times):
             times, step = np.array([FOREVER]), 0
         # Nothing is released beyond what was asked for.
         params = Params(tables(horizon), times, step, horizon, opening, self.v / 2, self.bonus == "frozen")
-        return Setup(params, State, {"arms": arms})
+        return Setup(params, State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return what the schedule costs up to `horizon`, at most the declared one, by the tightest valid bound."""
         horizon = _validate.horizon(horizon)
-        self._check_declared(horizon)
+        self.check_declared(horizon)
         if self.horizon is not None:
             horizon = min(horizon, self.horizon)
         return interval_guarantee(
@@ -231,13 +237,6 @@ class DPUCBInt(Policy):
             self.interval_epsilon, self.v, self.series, delta=self.delta, horizon=horizon
         )
 
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the releases of one arm."""
-        if self.grid_bits is None:
-            return ((LaplaceEvent(block.scale) for block in self.blocks(horizon)),)
-        grid = 2**self.grid_bits
-        return ((DiscreteLaplaceEvent(block.scale * grid, grid) for block in self.blocks(horizon)),)
-
     def live(self, contributions: int, grid_bits: int) -> "DPUCBInt":
         """Return the policy with the budget of one reward among so many of one person, calibrated for the grid."""
         if self.grid_bits not in (None, grid_bits):
@@ -251,18 +250,13 @@ class DPUCBInt(Policy):
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         """Yield the releases of one arm: each is of all its rewards so far."""
-        self._check_declared(horizon)
+        self.check_declared(horizon)
         times = release_sequence(self.interval_epsilon, self.v, self.series, horizon=horizon)
         return (Block(1, n, float(n) ** (self.v / 2)) for n in times)
 
     def squared_loss_after(self, last: int) -> float:
         """Return what Lemma B.1 leaves for the releases after the one at n = `last`."""
         return squared_loss_after(last, self.interval_epsilon, self.v, self.series)
-
-    def _check_declared(self, horizon: float) -> None:
-        """Refuse a horizon beyond the declared one; infinity means whatever was declared."""
-        if self.horizon is not None and self.horizon < horizon < math.inf:
-            raise InvalidInput(f"Expected horizon={horizon} in [1, {self.horizon}], which the policy was declared for.")
 
 
 @lru_cache(maxsize=256)

@@ -11,16 +11,15 @@ the proved variant and costs 2ε with the published one, as its parts do.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.policies import dp_ucb, dp_ucb_bound
 from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.counter_policy import VARIANTS, Variant, hybrid_guarantee
-from dpbandits.privacy import Event, Guarantee
+from dpbandits.privacy import Guarantee
 from dpbandits.theory.upper_bounds import FOUR_ZETA, noise_pulls_of_theorem_3_3, noise_regret_of_theorem_3_2
 
 
@@ -126,11 +125,16 @@ class HybridDMAB(Policy):
         _validate.real_fields(self, epsilon=EPSILONS, balance="(0, 1)")
         _validate.one_of(VARIANTS, variant=self.variant)
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with a usual budget, and a published one with so large a budget that both parts choose."""
+        return cls(epsilon=0.7), cls(epsilon=7000.0, variant="published", balance=0.9)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        bounded, plain = (part.configure(arms, horizon) for part in self._parts())
+        bounded, plain = (part.setup(arms, horizon) for part in self.contenders())
         params = Params(bounded.params, plain.params, self.epsilon / 2, self.balance)
-        return Setup(params, State, bounded.sizes | plain.sizes)
+        return Setup(params, State, {**bounded.sizes, **plain.sizes}, {**bounded.parts, **plain.parts})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return the sum of the two parts' losses."""
@@ -143,11 +147,7 @@ class HybridDMAB(Policy):
         theorem = "Theorem 3.1 of the paper, twice"
         return Guarantee(self.epsilon, horizon=horizon, theorem=theorem, certified=False)
 
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises of one counter of each part."""
-        bounded, plain = self._parts()
-        return (*bounded.schedule(arms, horizon), *plain.schedule(arms, horizon))
-
-    def _parts(self) -> tuple[dp_ucb_bound.DPUCBBound, dp_ucb.DPUCB]:
+    def contenders(self) -> tuple[dp_ucb_bound.DPUCBBound, dp_ucb.DPUCB]:
+        """Return the two policies, with half of epsilon each."""
         half = self.epsilon / 2
         return _Bounded(epsilon=half, variant=self.variant), _Plain(epsilon=half, variant=self.variant)

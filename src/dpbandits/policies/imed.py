@@ -11,12 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.privacy import Guarantee
+from dpbandits.mechanisms.state import public
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
+from dpbandits.policies.exact_sums import ExactSums, add_rewards
 from dpbandits.theory.divergences import bernoulli_kl
 
 
@@ -27,28 +25,26 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm. The means are of secrets, which is why this policy is not private."""
+    """What is kept of every arm."""
 
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    sums: Annotated[Any, secret("arms")]
-    means: Annotated[Any, secret("arms")]
+    exact: ExactSums
     logs: Annotated[Any, public("arms")]  # ln n
 
 
 @select.register(Params)
 @kernel
 def _select(params: Params, state: State, t: int) -> int:
-    arms = len(state.means)
+    arms = len(state.exact.means)
     if t <= arms:
         return t - 1
-    best = state.means[0]
+    best = state.exact.means[0]
     for arm in range(1, arms):
-        best = max(best, state.means[arm])
+        best = max(best, state.exact.means[arm])
     chosen, smallest = 0, math.inf
     for arm in range(arms):
         index = state.logs[arm]
-        if index < smallest and state.means[arm] < best:
-            index += state.counts[arm] * bernoulli_kl(state.means[arm], best)
+        if index < smallest and state.exact.means[arm] < best:
+            index += state.exact.counts[arm] * bernoulli_kl(state.exact.means[arm], best)
         if index < smallest:
             chosen, smallest = arm, index
     return chosen
@@ -60,12 +56,8 @@ hold.register(Params)(every_step)
 @update.register(Params)
 @kernel
 def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    n = state.counts[arm] + plays
-    total = state.sums[arm] + reward
-    state.counts[arm] = n
-    state.sums[arm] = total
-    state.means[arm] = total / n
-    state.logs[arm] = math.log(n)
+    add_rewards(state.exact, arm, plays, reward)
+    state.logs[arm] = math.log(state.exact.counts[arm])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +72,6 @@ class IMED(Policy):
     source = "Honda & Takemura 2015"
     regret = "C ln T + o(ln T) for Bernoulli"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(0.0), State, {"arms": arms})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return None: nothing is private here."""
-        return None
+        return Setup(Params(0.0), State)

@@ -9,14 +9,11 @@ Privacy: none. Every mean is exact, one reward can change every later choice for
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.privacy import Guarantee
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
+from dpbandits.policies.exact_sums import ExactSums, add_rewards
 from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
 
 
@@ -26,17 +23,9 @@ class Params(NamedTuple):
     unused: float
 
 
-class State(NamedTuple):
-    """What is kept of every arm. The means are of secrets, which is why this policy is not private."""
-
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    sums: Annotated[Any, secret("arms")]
-    means: Annotated[Any, secret("arms")]
-
-
 @select.register(Params)
 @kernel
-def _select(params: Params, state: State, t: int) -> int:
+def _select(params: Params, state: ExactSums, t: int) -> int:
     arms = len(state.means)
     if t <= arms:
         return t - 1
@@ -59,12 +48,8 @@ hold.register(Params)(every_step)
 
 @update.register(Params)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    n = state.counts[arm] + plays
-    total = state.sums[arm] + reward
-    state.counts[arm] = n
-    state.sums[arm] = total
-    state.means[arm] = total / n
+def _update(params: Params, state: ExactSums, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    add_rewards(state, arm, plays, reward)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +64,6 @@ class KLUCB(Policy):
     source = "Garivier & Cappé 2011"
     regret = "C ln T + o(ln T) for Bernoulli, with ln t + 3 ln ln t in place of ln t"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(0.0), State, {"arms": arms})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return None: nothing is private here."""
-        return None
+        return Setup(Params(0.0), ExactSums)

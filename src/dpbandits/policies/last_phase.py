@@ -1,14 +1,13 @@
-"""What policies share that forget: an arm's mean is that of its last phase alone, so it carries a single noise."""
+"""The last phase of an arm alone: its mean carries a single noise, and all before it is forgotten."""
 
 from typing import Annotated, Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.mechanisms.release import release
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.phases import Phases, Tally, begin_next_phase, ends_phase
+from dpbandits.policies.phases import Tally
 
 
-class State(NamedTuple):
+class LastPhaseState(NamedTuple):
     """Where the arms stand, and what their last phases gave."""
 
     tally: Tally
@@ -17,12 +16,8 @@ class State(NamedTuple):
 
 
 @kernel
-def learn_last(phases: Phases, state: State, arm: int, plays: int, reward: Any, noise: Any, mechanism: int) -> bool:
-    """Take in plays; at a phase's end release its mean. Tell whether a new arm is to be chosen by its index."""
-    tally = state.tally
-    if not ends_phase(phases, tally, arm, plays, reward):
-        return False
-    size = phases.sizes[tally.done[arm]]
-    state.means[arm] = release(noise, tally.sums[arm], phases.scale, mechanism, arm) / size
+def keep_last_phase(params: Any, state: LastPhaseState, arm: int, value: float, t: int) -> None:
+    """Keep the mean of the phase that was just released, and its size."""
+    size = params.phases.sizes[state.tally.done[arm] - 1]
+    state.means[arm] = value / size
     state.sizes[arm] = size
-    return begin_next_phase(tally, arm)

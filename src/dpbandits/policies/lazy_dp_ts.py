@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
-from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import beta
-from dpbandits.mechanisms.release import LAPLACE
-from dpbandits.policies.base import Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.last_phase import State, learn_last
-from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, doubling_epochs
+from dpbandits.policies.base import Setup, every_step, hold, not_live, select, update
+from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
+from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, doubling_epochs, finish_phase, learn_release
 
 
 class Params(NamedTuple):
@@ -33,12 +31,13 @@ class Params(NamedTuple):
 
 select.register(Params)(chosen_arm)
 hold.register(Params)(every_step)
+learn_release.register(Params)(keep_last_phase)
 
 
 @update.register(Params)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    learn_last(params.phases, state, arm, plays, reward, noise, LAPLACE)
+def _update(params: Params, state: LastPhaseState, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    finish_phase(params, state, arm, plays, reward, t, noise)
     if state.tally.opened[0] < len(state.means):
         return
     raised = 3.0 * math.log(t) / params.epsilon
@@ -73,9 +72,8 @@ class LazyDPTS(PhasePolicy):
 
     def live(self, contributions: int, grid_bits: int) -> Self:
         """Refuse: choices are drawn anew at every step, and could not be repeated after a restart."""
-        raise InvalidInput(f"Expected policy={self.name} to be one that can run live: it draws its choices at random.")
+        raise not_live(self, "it draws its choices at random")
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(self.phases(horizon), self.epsilon), State, {"arms": arms, "one": 1})
+        return Setup(Params(self.phases(horizon), self.epsilon), LastPhaseState)

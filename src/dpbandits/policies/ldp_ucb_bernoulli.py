@@ -10,24 +10,15 @@ Privacy: local. A reward is released once, by itself, as a randomised response: 
 trusted with it, and the whole action sequence is ε-DP at any horizon.
 """
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import RESPONSE, release
-from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
-from dpbandits.privacy import Event, Guarantee, RandomizedResponseEvent, scale_for
-from dpbandits.privacy.rounding import ratio_up
-
-LOCAL = "randomised response of every reward (local model)"
+from dpbandits.policies.base import Setup, every_step, hold, select, update
+from dpbandits.policies.exploration import Tables, root, tables
+from dpbandits.policies.local_policy import LocalPolicy, LocalState, learn_released
+from dpbandits.privacy import scale_for
 
 
 class Params(NamedTuple):
@@ -37,18 +28,9 @@ class Params(NamedTuple):
     scale: float
 
 
-class State(NamedTuple):
-    """What is kept of every arm: bits, which are public."""
-
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    ones: Annotated[Any, public("arms")]
-    means: Annotated[Any, public("arms")]
-    widths: Annotated[Any, public("arms")]  # 1/√n
-
-
 @select.register(Params)
 @kernel
-def _select(params: Params, state: State, t: int) -> int:
+def _select(params: Params, state: LocalState, t: int) -> int:
     if t <= len(state.means):
         return t - 1
     spread = root(params.tables, t)
@@ -65,16 +47,13 @@ hold.register(Params)(every_step)
 
 @update.register(Params)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    n = state.counts[arm] + plays
-    state.ones[arm] += release(noise, reward, params.scale, RESPONSE, arm)
-    state.counts[arm] = n
-    state.means[arm] = state.ones[arm] * inverse(params.tables, n)
-    state.widths[arm] = inverse_root(params.tables, n)
+def _update(params: Params, state: LocalState, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    released = release(noise, reward, params.scale, RESPONSE, arm)
+    learn_released(params.tables, 1.0, state, arm, plays, released)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LDPUCBBernoulli(Policy):
+class LDPUCBBernoulli(LocalPolicy):
     """LDP-UCB-Bernoulli: local privacy by randomised response.
 
     Args:
@@ -88,20 +67,8 @@ class LDPUCBBernoulli(Policy):
     source = "Ren, Zhou, Liu & Shroff 2020 (LDP-UCB-B)"
     regret = "order ((e^ε + 1)/(e^ε - 1))² Σ ln T / Δ"
 
-    epsilon: float
+    theorem = "randomised response of every reward (local model)"
 
-    def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon=EPSILONS)
-
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(tables(horizon), scale_for(self.epsilon)), State, {"arms": arms})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, at any horizon."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem=LOCAL, certified=True)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the response of every play."""
-        return (repeat(RandomizedResponseEvent(ratio_up(1, scale_for(self.epsilon))), horizon),)
+        return Setup(Params(tables(horizon), scale_for(self.epsilon)), LocalState)

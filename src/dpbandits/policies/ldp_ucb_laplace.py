@@ -10,22 +10,15 @@ with it, and the whole action sequence is ε-DP at any horizon.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-import numpy as np
-
-from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
-from dpbandits.privacy import Event, Guarantee, LaplaceEvent, scale_for
-
-LOCAL = "Laplace noise of every reward (local model)"
+from dpbandits.policies.base import Setup, every_step, hold, select, update
+from dpbandits.policies.exploration import Tables, root, tables
+from dpbandits.policies.local_policy import LocalPolicy, LocalState, learn_released
+from dpbandits.privacy import scale_for
 
 
 class Params(NamedTuple):
@@ -36,18 +29,9 @@ class Params(NamedTuple):
     breadth: float  # 1 + 4/ε: both roots of the index together are √(2 ln t / n) times this
 
 
-class State(NamedTuple):
-    """What is kept of every arm: noisy rewards, which are public."""
-
-    counts: Annotated[Any, public("arms", dtype=np.int64)]
-    sums: Annotated[Any, public("arms")]
-    means: Annotated[Any, public("arms")]
-    widths: Annotated[Any, public("arms")]  # (1 + 4/ε)/√n
-
-
 @select.register(Params)
 @kernel
-def _select(params: Params, state: State, t: int) -> int:
+def _select(params: Params, state: LocalState, t: int) -> int:
     fewest = 4.0 * math.log(t + 1.0)
     spread = root(params.tables, t)
     best, highest = 0, -math.inf
@@ -65,16 +49,13 @@ hold.register(Params)(every_step)
 
 @update.register(Params)
 @kernel
-def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    n = state.counts[arm] + plays
-    state.sums[arm] += release(noise, reward, params.scale, LAPLACE, arm)
-    state.counts[arm] = n
-    state.means[arm] = state.sums[arm] * inverse(params.tables, n)
-    state.widths[arm] = params.breadth * inverse_root(params.tables, n)
+def _update(params: Params, state: LocalState, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    released = release(noise, reward, params.scale, LAPLACE, arm)
+    learn_released(params.tables, params.breadth, state, arm, plays, released)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LDPUCBLaplace(Policy):
+class LDPUCBLaplace(LocalPolicy):
     """LDP-UCB-Laplace: local privacy by Laplace noise.
 
     Args:
@@ -88,21 +69,13 @@ class LDPUCBLaplace(Policy):
     source = "Ren, Zhou, Liu & Shroff 2020 (LDP-UCB-L)"
     regret = "order ε^-2 Σ ln T / Δ"
 
-    epsilon: float
+    theorem = "Laplace noise of every reward (local model)"
 
-    def __post_init__(self) -> None:
-        _validate.real_fields(self, epsilon=EPSILONS)
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with a budget for which noise does not hide everything."""
+        return (cls(epsilon=7.0),)
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        params = Params(tables(horizon), scale_for(self.epsilon), 1 + 4 / self.epsilon)
-        return Setup(params, State, {"arms": arms})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, at any horizon."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem=LOCAL, certified=True)
-
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noise of every play."""
-        return (repeat(LaplaceEvent(scale_for(self.epsilon)), horizon),)
+        return Setup(Params(tables(horizon), scale_for(self.epsilon), 1 + 4 / self.epsilon), LocalState)

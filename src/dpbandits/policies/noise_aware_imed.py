@@ -14,21 +14,12 @@ Privacy: every reward is in one released sum (phases.py): ε-DP for the whole ac
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Self
 
-from dpbandits.policies.base import Setup, validated_size
-from dpbandits.policies.dp_imed import CautiousPolicy, Exponents, Params  # the same kernels, with other plausibility
+from dpbandits.policies.base import Setup
+from dpbandits.policies.dp_imed import CautiousPolicy, Params, State  # the same kernels, with another plausibility
 from dpbandits.policies.growing_phases import NoiseAwarePhases
-from dpbandits.policies.phases import Tally
-from dpbandits.policies.plausibility_by_phase import ByPhase, PhaseSums
-
-
-class State(NamedTuple):
-    """Arrays of the kernels."""
-
-    tally: Tally
-    kept: PhaseSums
-    exponents: Exponents
+from dpbandits.policies.plausibility_by_phase import PhaseSums, by_phase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +45,19 @@ class NoiseAwareIMED(CautiousPolicy, NoiseAwarePhases):
         "caution={caution!r})"
     )
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with a short first phase, one that is bold, and one with long phases and much noise."""
+        return (
+            cls(epsilon=0.7, first_phase=5),
+            cls(epsilon=3.0, growth=1.1, caution=-2.0),
+            cls(epsilon=0.1, growth=2.0, first_phase=2),
+        )
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
         phases = self.phases(horizon)
         # 1 with two arms, 0 with ten or eleven, less with more (docs/noise_aware.md).
         usual = 1.0 - 0.6 * math.log(max(arms, 2) / 2)
-        plausibility = ByPhase(self.epsilon, -math.expm1(-self.epsilon))
-        params = Params(phases, plausibility, usual if self.caution is None else self.caution)
-        return Setup(params, State, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        params = Params(phases, by_phase(self.epsilon), usual if self.caution is None else self.caution)
+        return Setup(params, State, {"phases": len(phases.ends)}, {"kept": PhaseSums})

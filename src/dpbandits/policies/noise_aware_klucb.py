@@ -8,22 +8,13 @@ its regret.
 Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
 """
 
-import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Self
 
-from dpbandits.policies.base import Setup, validated_size
-from dpbandits.policies.dp_klucb import Params  # the same kernels, with other plausibility
+from dpbandits.policies.base import Setup
+from dpbandits.policies.dp_klucb import Params, State  # the same kernels, with another plausibility
 from dpbandits.policies.growing_phases import NoiseAwarePhases
-from dpbandits.policies.phases import Tally
-from dpbandits.policies.plausibility_by_phase import ByPhase, PhaseSums
-
-
-class State(NamedTuple):
-    """Arrays of the kernels."""
-
-    tally: Tally
-    kept: PhaseSums
+from dpbandits.policies.plausibility_by_phase import PhaseSums, by_phase
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +35,12 @@ class NoiseAwareKLUCB(NoiseAwarePhases):
     source = "docs/noise_aware.md, after Azize et al. 2025"
     seed_text = "DPKLUCB(epsilon={epsilon!r}, index='noise-aware', growth={growth!r}, first_phase={first_phase!r})"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one with a short first phase, and one with short phases."""
+        return cls(epsilon=0.7, first_phase=4), cls(epsilon=7.0, growth=1.1)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
         phases = self.phases(horizon)
-        plausibility = ByPhase(self.epsilon, -math.expm1(-self.epsilon))
-        return Setup(Params(phases, plausibility), State, {"arms": arms, "one": 1, "phases": len(phases.ends)})
+        return Setup(Params(phases, by_phase(self.epsilon)), State, {"phases": len(phases.ends)}, {"kept": PhaseSums})

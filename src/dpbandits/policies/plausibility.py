@@ -1,7 +1,7 @@
 """Plausibility: what the released phase sums of an arm say about its mean.
 
     learn(plausibility, kept, phases, tally, arm, value)     takes in the sum that was just released
-    exponent(plausibility, kept, phases, tally, arm, mean)   -> how far a mean is from being plausible, 0 at the estimate
+    exponent(plausibility, kept, phases, tally, arm, mean)   -> how implausible a mean is, 0 at the estimate
     plausible(plausibility, kept, phases, tally, arm, level) -> the largest mean whose exponent is at most `level`
 
 The exponent is that of a probability, about e^-exponent: the index policies DP-IMED and DP-KLUCB work with any such
@@ -44,6 +44,12 @@ def plausible(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: i
     raise TypeError(
         f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `plausible`."
     )
+
+
+@kernel
+def learn_sum(params: Any, state: Any, arm: int, value: float, t: int) -> None:
+    """Keep a released sum as `params.plausibility` does."""
+    learn(params.plausibility, state.kept, params.phases, state.tally, arm, value)
 
 
 class Pooled(NamedTuple):

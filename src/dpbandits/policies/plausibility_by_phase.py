@@ -31,6 +31,11 @@ class ByPhase(NamedTuple):
     share: float  # 1 - e^-ε
 
 
+def by_phase(epsilon: float) -> ByPhase:
+    """Return the constants for phases whose sums have noise of scale 1/epsilon."""
+    return ByPhase(epsilon, -math.expm1(-epsilon))
+
+
 class PhaseSums(NamedTuple):
     """What is kept of every arm."""
 

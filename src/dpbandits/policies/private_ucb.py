@@ -12,20 +12,18 @@ Privacy: a reward is in at most one node per level of one tree, so the whole act
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms import binary, stack
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, insert
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.policies.counter_policy import counter_events
+from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
-from dpbandits.privacy import Event, Guarantee
+from dpbandits.privacy import Guarantee
 from dpbandits.privacy.rounding import down
 
 Relaxation = Literal["published", "none"]
@@ -106,10 +104,14 @@ class PrivateUCB(Policy):
         _validate.one_of(RELAXATIONS, relaxation=self.relaxation)
         _validate.flag(split_over_arms=self.split_over_arms)
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    @classmethod
+    def examples(cls) -> tuple[Self, ...]:
+        """Return one as published, and one with less noise and the index of UCB."""
+        return cls(epsilon=0.7), cls(epsilon=0.7, relaxation="none", split_over_arms=False)
+
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        share = self._share(arms)
+        share = self.tree_epsilon(arms)
         counter, sizes = binary.configure(share, horizon)
         offset = slope = 0.0
         if self.relaxation == "published":
@@ -117,16 +119,12 @@ class PrivateUCB(Policy):
             factor = log_horizon**2 / share
             offset = factor * math.log(arms * max(horizon, 2) * log_horizon)
             slope = 4.0 * factor  # ln(1/γ) = 4 ln t
-        return Setup(Params(tables(horizon), counter, offset, slope), State, {"arms": arms, **sizes})
+        return Setup(Params(tables(horizon), counter, offset, slope), State, sizes)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=SHIFT_THEOREM, certified=True)
 
-    def schedule(self, arms: int, horizon: int) -> tuple[Iterator[Event], ...]:
-        """Return the noises of one tree."""
-        counter, _ = binary.configure(self._share(arms), horizon)
-        return (counter_events(binary.nodes, counter, horizon),)
-
-    def _share(self, arms: int) -> float:
+    def tree_epsilon(self, arms: int) -> float:
+        """Return the share of one arm's tree."""
         return down(Fraction(self.epsilon) / arms) if self.split_over_arms else self.epsilon

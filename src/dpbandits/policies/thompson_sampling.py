@@ -7,7 +7,6 @@ Asymptotically optimal for Bernoulli rewards. (For others in [0, 1], s_a is the 
 Privacy: none is claimed. The draws are random, but not by an amount that any theorem here bounds.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -16,8 +15,7 @@ import numpy as np
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
-from dpbandits.privacy import Guarantee
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 
 
 class Params(NamedTuple):
@@ -71,11 +69,6 @@ class ThompsonSampling(Policy):
     source = "Thompson 1933; Kaufmann, Korda & Munos 2012"
     regret = "C ln T + o(ln T) for Bernoulli"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(0.0), State, {"arms": arms, "one": 1})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return None: nothing is private here."""
-        return None
+        return Setup(Params(0.0), State)

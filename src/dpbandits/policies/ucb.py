@@ -7,7 +7,6 @@ Each arm once, then the largest index; ties go to the arm that comes first.
 Privacy: none. Every mean is exact, one reward can change every later choice for certain.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -15,9 +14,8 @@ import numpy as np
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
-from dpbandits.privacy import Guarantee
 
 
 class Params(NamedTuple):
@@ -77,11 +75,6 @@ class UCB(Policy):
     source = "Auer, Cesa-Bianchi & Fischer 2002 (UCB1)"
     regret = "Σ 8 ln T / Δ + (1 + π²/3) Δ"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(tables(horizon)), State, {"arms": arms})
-
-    def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return None: nothing is private here."""
-        return None
+        return Setup(Params(tables(horizon)), State)

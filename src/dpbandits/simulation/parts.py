@@ -241,7 +241,7 @@ class Parts:
 def _origin(policy: Policy, environment: Environment, horizon: int) -> str:
     """Return what names a policy in an environment: settings, constants and kernels, also of a user's file."""
     setup, arms = policy.configure(environment.arms, horizon), environment.configure()
-    kernels = _stamped((*classes_in(setup.params, arms), setup.state_class))
+    kernels = _stamped((*classes_in(setup.params, arms), setup.state_class, *setup.parts.values()))
     # The text of an environment with many numbers leaves them out, and a policy may compute more than its text tells.
     constants = stamp_of_constants(setup.params, arms, environment.means)
     return f"{policy!r} {environment!r} {kernels} {constants} {sorted(setup.sizes.items())} {horizon}"

@@ -13,7 +13,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.privacy import Guarantee
 
 
@@ -162,10 +162,9 @@ class Committing(Policy):
         _validate.real_fields(self, epsilon="(0, inf)")
         _validate.integer_fields(self, rounds="[1, 1000000]")
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(self.params(self.rounds, 1 / self.epsilon), State, {"arms": arms, "one": 1})
+        return Setup(self.params(self.rounds, 1 / self.epsilon), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
         """Return that nothing is proved."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpbandits._kernel import generic, kernel
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Setup, hold, select, update, validated_size
+from dpbandits.policies.base import Setup, hold, select, update
 from dpbandits.policies.phases import (
     PhasePolicy,
     Tally,
@@ -75,10 +75,9 @@ class Phased(PhasePolicy):
         """Yield 1, 3, 7, 15, ..."""
         return doubling_epochs()
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(self.params(self.phases(horizon)), State, {"arms": arms, "one": 1})
+        return Setup(self.params(self.phases(horizon)), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:  # type: ignore[override]
         """Return that nothing is proved."""

@@ -16,7 +16,7 @@ import numpy as np
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
 from dpbandits.privacy import Budget, Guarantee, interval_epsilon, published_interval_guarantee
 
@@ -83,10 +83,9 @@ class PrintedAlgorithm3(Policy):
         """f = ⌈1/ε⌉."""
         return math.ceil(1 / interval_epsilon(Budget(self.epsilon, self.delta), self.v))
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
-        return Setup(Params(tables(horizon), self.interval, self.v / 2), State, {"arms": arms})
+        return Setup(Params(tables(horizon), self.interval, self.v / 2), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
         """Return that nothing is proved."""

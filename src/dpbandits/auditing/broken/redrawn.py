@@ -15,7 +15,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update, validated_size
+from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.privacy import Guarantee
 
@@ -89,11 +89,10 @@ class RedrawnNodes(Policy):
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="(0, inf)")
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        arms, horizon = validated_size(arms, horizon)
         levels = horizon.bit_length()
-        return Setup(Params(tables(horizon), levels / self.epsilon), State, {"arms": arms, "levels": levels})
+        return Setup(Params(tables(horizon), levels / self.epsilon), State, {"levels": levels})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
         """Return that nothing is proved."""

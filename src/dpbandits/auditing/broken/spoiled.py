@@ -40,9 +40,9 @@ class PastHorizon(DPUCBInt):
 
     name = "broken/past-horizon"
 
-    def configure(self, arms: int, horizon: int) -> Setup:
+    def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state, without the end."""
-        right = super().configure(arms, horizon)
+        right = super().setup(arms, horizon)
         return right._replace(params=right.params._replace(last=FOREVER))
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:  # type: ignore[override]
