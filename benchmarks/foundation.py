@@ -30,7 +30,8 @@ from dpbandits.mechanisms import (
     release,
     reserve,
 )
-from dpbandits.privacy import Budget, DiscreteLaplaceEvent, LaplaceEvent, PureEvent, calibrate_interval, compose
+from dpbandits.policies import calibrate_interval
+from dpbandits.privacy import Budget, DiscreteLaplaceEvent, LaplaceEvent, PureEvent, compose
 from dpbandits.privacy.pld import _distribution
 from dpbandits.privacy.renyi import renyi_curve
 from report import seconds, table, write_section

@@ -15,7 +15,7 @@ from dpbandits.live.checking.page import to_page
 from dpbandits.live.checking.places import Stretch, fit_together
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
 from dpbandits.policies import POLICIES, Policy
-from dpbandits.privacy import interval as interval_module
+from dpbandits.policies import release_intervals as interval_module
 from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of

@@ -164,7 +164,7 @@ def test_dp_ucb_int_loses_exactly_the_sum_of_its_schedule() -> None:
     policy = dpb.DPUCBInt(epsilon=3.0, delta=DELTA)
     noise = TaintNoise(1)
     Game(policy, 1, HORIZON, noise, object).play(lambda t, arm: secret_reward(t, 1.0), HORIZON, "blocks")
-    times = dpb.privacy.release_times(policy.interval_epsilon, 1.1, "y", horizon=HORIZON)
+    times = dpb.policies.release_times(policy.interval_epsilon, 1.1, "y", horizon=HORIZON)
     assert noise.losses()[1] == pytest.approx(math.fsum(float(n) ** -0.55 for n in times), rel=1e-12)
 
 

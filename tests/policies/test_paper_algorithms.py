@@ -12,11 +12,11 @@ from distributions import same_distribution
 from dpbandits.auditing import count_actions
 from dpbandits.mechanisms import Hybrid, SeededNoise, WeightedHybrid, hybrid, insert, noise_class, weighted
 from dpbandits.mechanisms.state import allocate
-from dpbandits.policies import Bonus, CounterName, Policy
+from dpbandits.policies import Bonus, CounterName, Policy, interval_epsilon, release_times
 from dpbandits.policies.counter_policy import COUNTERS
 from dpbandits.policies.hybrid_dmab import bound_of_dp_ucb, bound_of_dp_ucb_bound
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
-from dpbandits.privacy import Budget, interval_epsilon, release_times
+from dpbandits.privacy import Budget
 
 pytestmark = pytest.mark.slow
 

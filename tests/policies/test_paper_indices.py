@@ -119,7 +119,7 @@ def test_the_largest_index_is_played(policy: Policy, index: Index, slack: float)
 def test_dp_ucb_int_plays_the_largest_index(frozen: bool, cut: Cut) -> None:
     """Means and times from the ledger; the frozen bonus is that of the first decision after the release."""
     policy = dpb.DPUCBInt(epsilon=8.0, delta=1e-6, accounting="corollary", bonus="frozen" if frozen else "live")
-    times = dpb.privacy.release_times(policy.interval_epsilon, 1.1, "y", horizon=HORIZON).tolist()
+    times = dpb.policies.release_times(policy.interval_epsilon, 1.1, "y", horizon=HORIZON).tolist()
     noise = RecordingNoise(SeededNoise(3), Ledger())
     game = Game(policy, ARMS, HORIZON, noise)
     released: dict[int, tuple[float, int, int]] = {}  # mean, count, time of the next decision

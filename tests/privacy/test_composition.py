@@ -12,6 +12,7 @@ from mpmath import mp
 
 import oracles
 from dpbandits.errors import InvalidInput
+from dpbandits.policies import release_times
 from dpbandits.privacy import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -27,7 +28,6 @@ from dpbandits.privacy import (
     gaussian_delta,
     gaussian_epsilon,
     kov_composition,
-    release_times,
     rho_of,
     zcdp_epsilon,
 )

@@ -13,7 +13,8 @@ import dpbandits as dpb
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import LAPLACE, Hybrid, SeededNoise, release
-from dpbandits.privacy import Budget, LaplaceEvent, compose, interval_epsilon, interval_guarantee
+from dpbandits.policies import interval_epsilon, interval_guarantee
+from dpbandits.privacy import Budget, LaplaceEvent, compose
 from dpbandits.reproduce import CLAIMS, Settings, Study
 from dpbandits.reproduce.claims import bound_counterexample as event
 from dpbandits.reproduce.claims import counters, interval

@@ -30,18 +30,19 @@ from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies.base import EPSILONS, FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
-from dpbandits.privacy import (
-    Budget,
-    Guarantee,
-    calibrate_interval,
+from dpbandits.policies.interval_calibration import calibrate_interval
+from dpbandits.policies.release_intervals import MAX_HORIZON as MAX_DECLARED
+from dpbandits.policies.release_intervals import (
+    SERIES,
+    Series,
     interval_epsilon,
     interval_guarantee,
-    per_reward_budget,
     published_interval_guarantee,
     release_progression,
+    release_sequence,
+    squared_loss_after,
 )
-from dpbandits.privacy.interval import MAX_HORIZON as MAX_DECLARED
-from dpbandits.privacy.interval import SERIES, Series, release_sequence, squared_loss_after
+from dpbandits.privacy import Budget, Guarantee, per_reward_budget
 
 Bonus = Literal["live", "frozen"]
 BONUSES: tuple[Bonus, ...] = get_args(Bonus)

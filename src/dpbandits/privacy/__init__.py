@@ -6,7 +6,7 @@ The only room that turns releases into (epsilon, delta). It knows no policy and 
 from dpbandits.privacy.accountant import compose, epsilons_by_theorem
 from dpbandits.privacy.below import epsilon_below
 from dpbandits.privacy.budget import Budget, Guarantee
-from dpbandits.privacy.calibration import calibrate, calibrate_interval
+from dpbandits.privacy.calibration import calibrate
 from dpbandits.privacy.composition import advanced_composition, basic_composition, kov_composition
 from dpbandits.privacy.events import (
     DiscreteGaussianEvent,
@@ -19,16 +19,6 @@ from dpbandits.privacy.events import (
 )
 from dpbandits.privacy.gaussian import gaussian_delta, gaussian_epsilon
 from dpbandits.privacy.group import group_guarantee, per_reward_budget, per_reward_rho
-from dpbandits.privacy.interval import (
-    Series,
-    interval_epsilon,
-    interval_events,
-    interval_guarantee,
-    published_interval_guarantee,
-    release_progression,
-    release_times,
-    squared_loss_bound,
-)
 from dpbandits.privacy.ledger import Ledger, Row, verify
 from dpbandits.privacy.renyi import rho_of, zcdp_epsilon
 from dpbandits.privacy.rounding import scale_for
@@ -45,29 +35,20 @@ __all__ = [
     "PureEvent",
     "RandomizedResponseEvent",
     "Row",
-    "Series",
     "advanced_composition",
     "basic_composition",
     "calibrate",
-    "calibrate_interval",
     "compose",
     "epsilon_below",
     "epsilons_by_theorem",
     "gaussian_delta",
     "gaussian_epsilon",
     "group_guarantee",
-    "interval_epsilon",
-    "interval_events",
-    "interval_guarantee",
     "kov_composition",
     "per_reward_budget",
     "per_reward_rho",
-    "published_interval_guarantee",
-    "release_progression",
-    "release_times",
     "rho_of",
     "scale_for",
-    "squared_loss_bound",
     "verify",
     "zcdp_epsilon",
 ]

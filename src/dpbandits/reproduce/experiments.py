@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from dpbandits.environments import Bernoulli
-from dpbandits.policies import DPUCB, UCB, Bonus, DPUCBBound, DPUCBInt, Policy, PrivateUCB, Variant
-from dpbandits.privacy import Guarantee, Series
+from dpbandits.policies import DPUCB, UCB, Bonus, DPUCBBound, DPUCBInt, Policy, PrivateUCB, Series, Variant
+from dpbandits.privacy import Guarantee
 
 HORIZON = 100_000
 RUNS = 100

@@ -4,8 +4,7 @@ from collections import Counter
 
 from dpbandits.auditing import count_actions
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
-from dpbandits.policies import DPUCB, Bonus, Variant
-from dpbandits.privacy import Series
+from dpbandits.policies import DPUCB, Bonus, Series, Variant
 from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
 from dpbandits.reproduce.statistics import Interval, log_ratio, mean_at
 from dpbandits.reproduce.study import Study

@@ -8,15 +8,8 @@ import numpy as np
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.privacy import (
-    Budget,
-    LaplaceEvent,
-    compose,
-    interval_epsilon,
-    interval_guarantee,
-    published_interval_guarantee,
-    release_times,
-)
+from dpbandits.policies import interval_epsilon, interval_guarantee, published_interval_guarantee, release_times
+from dpbandits.privacy import Budget, LaplaceEvent, compose
 from dpbandits.reproduce.claims.base import Finding, Verdict, claim
 from dpbandits.reproduce.experiments import DELTA, EPSILONS, HORIZON, TWO_ARMS, V
 from dpbandits.reproduce.statistics import number

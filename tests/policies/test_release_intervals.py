@@ -7,8 +7,7 @@ import pytest
 
 import oracles
 from dpbandits.errors import InvalidInput
-from dpbandits.privacy import (
-    Budget,
+from dpbandits.policies import (
     Series,
     calibrate_interval,
     interval_epsilon,
@@ -19,8 +18,9 @@ from dpbandits.privacy import (
     release_times,
     squared_loss_bound,
 )
+from dpbandits.policies.release_intervals import release_sequence, squared_loss_after
+from dpbandits.privacy import Budget
 from dpbandits.privacy.events import Event, size
-from dpbandits.privacy.interval import release_sequence, squared_loss_after
 from dpbandits.privacy.pld import pld_epsilon
 
 pytestmark = pytest.mark.slow
@@ -177,7 +177,7 @@ def test_memory_is_bounded_by_the_horizon(monkeypatch: pytest.MonkeyPatch) -> No
     assert release_times(1e-309, horizon=10).tolist() == []
     assert release_times(1e-6, 1.1, "constant", horizon=10).tolist() == []
     # An interval longer than the blocks that are searched at a time.
-    monkeypatch.setattr("dpbandits.privacy.interval._LARGEST_BLOCK", 2**10)
+    monkeypatch.setattr("dpbandits.policies.release_intervals._LARGEST_BLOCK", 2**10)
     (first,) = release_times(2e-4, 1.02, "x", horizon=4000)
     assert first == oracles.first_release_naive(2e-4, 0.51, 4000)
     assert first > 2 * 2**10
@@ -237,7 +237,7 @@ def test_many_releases_are_composed_a_few_times(monkeypatch: pytest.MonkeyPatch)
         composed.append(len(events))
         return pld_epsilon(events, delta)
 
-    monkeypatch.setattr("dpbandits.privacy.calibration.pld_epsilon", counted)
+    monkeypatch.setattr("dpbandits.policies.interval_calibration.pld_epsilon", counted)
     budget = Budget(3.0, 1e-6)
     epsilon = calibrate_interval(budget, 1.1, "y", horizon=15_000, grid_bits=12)
     assert min(composed) > 1000
