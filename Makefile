@@ -3,6 +3,7 @@
 # make check       while working: lint, types, import rules, the quick tests, in less than a minute
 # make torture     a live bandit killed, interrupted and without room on its disk, everywhere (minutes); make test has a sample
 # make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
+# make picture     docs/architecture.svg, drawn anew
 # make release-check   sdist and wheel built, each installed into an empty environment, the README's examples run there
 # make clean       remove the environment and every cache
 
@@ -13,7 +14,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: reproduce test check lint types imports tests quick torture bench release-check format clean
+.PHONY: reproduce test check lint types imports tests quick torture bench picture release-check format clean
 
 test: lint types imports tests
 
@@ -65,6 +66,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/noise_aware.py
+
+picture: $(READY)
+	$(BIN)/python scripts/architecture_picture.py
 
 release-check: $(READY)
 	$(BIN)/python scripts/release_check.py

@@ -58,7 +58,7 @@ def test_documents_that_are_named_exist_and_are_installed() -> None:
     sources = [path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")]
     named = {document for source in sources for document in re.findall(r"docs/\w+\.md", source)}
     assert "docs/counters.md" in named  # of every counter's guarantee
-    documents = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    documents = {f"docs/{path.name}" for kind in ("*.md", "*.svg") for path in (ROOT / "docs").glob(kind)}
     assert named <= documents
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel["force-include"] == {document: f"dpbandits/{document}" for document in sorted(documents)}
