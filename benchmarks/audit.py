@@ -23,9 +23,9 @@ import dpbandits as dpb
 from dpbandits.auditing import ViewName, exact_audit
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.scores import NOTE, RATIO, UNSCORED
+from dpbandits.auditing.sentences import verdict
 from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.views import VIEWS
-from dpbandits.auditing.words import verdict
 from dpbandits.engine.gpu import has_gpu
 from dpbandits.environments.given import Given
 from dpbandits.policies import POLICIES, Policy

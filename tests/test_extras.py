@@ -17,8 +17,8 @@ from blocking import NOTHING_INSTALLED, uninstall
 from dpbandits import cli, comparison, plots, reproduce
 from dpbandits._extras import EXTRA_OF, require_extras
 from dpbandits.auditing import count_actions
-from dpbandits.auditing.report import write_report
-from dpbandits.comparison import figures as comparison_figures
+from dpbandits.auditing.audit_report import write_report
+from dpbandits.comparison import comparison_figures
 from dpbandits.reproduce import figures as reproduction_figures
 from dpbandits.reproduce import tables
 from dpbandits.simulation import summarise

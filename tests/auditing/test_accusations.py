@@ -10,7 +10,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits._kernel import kernel
 from dpbandits.auditing import ViewName
-from dpbandits.auditing.actions import ActionsView
+from dpbandits.auditing.actions_view import ActionsView
 from dpbandits.auditing.pairs import Pair
 from dpbandits.auditing.view import Candidate
 from dpbandits.mechanisms.draws import uniform

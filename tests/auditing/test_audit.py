@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.audit_report import write_report
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
-from dpbandits.auditing.report import write_report
-from dpbandits.auditing.words import sentence, settings, shown_rewards, verdict
+from dpbandits.auditing.sentences import sentence, settings, shown_rewards, verdict
 from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 

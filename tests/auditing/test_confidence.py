@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpbandits.auditing.bounds import epsilon_bound, log_ratio, promises
+from dpbandits.auditing.epsilon_bounds import epsilon_bound, log_ratio, promises
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.1, 0.0), (2.0, 0.0), (0.7, 0.05)])

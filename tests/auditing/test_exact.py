@@ -10,9 +10,9 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
+from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.auditing.steering import adversaries
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.words import sentence, verdict
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, RESPONSE, release, reserve
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, secret_reward

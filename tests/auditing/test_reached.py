@@ -9,7 +9,7 @@ import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.broken.late import TenthAfterManyParams
 from dpbandits.auditing.reached import Reached
-from dpbandits.auditing.words import sentence, verdict
+from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, release, reserve
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.linear import Leak, Unknown, secret_reward

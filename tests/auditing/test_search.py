@@ -7,10 +7,10 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing import ViewName
-from dpbandits.auditing.actions import ActionsView, shortened
+from dpbandits.auditing.actions_view import ActionsView, shortened
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.pairs import Pair, all_pairs, early, first_pairs, varied
-from dpbandits.auditing.releases import ReleasesView
+from dpbandits.auditing.releases_view import ReleasesView
 from dpbandits.auditing.search import search
 from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.views import VIEWS

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.report import write_report
+from dpbandits.auditing.audit_report import write_report
+from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.auditing.trials import Trials
-from dpbandits.auditing.words import sentence, verdict
 from spoiling import InTurn
 
 pytestmark = pytest.mark.slow

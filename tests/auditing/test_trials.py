@@ -13,9 +13,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
-from dpbandits.auditing.scores import COLUMNS, NOTE, RATIO, UNSCORED
-from dpbandits.auditing.trials import Outcomes, Trials, seed_key
-from dpbandits.auditing.watched import (
+from dpbandits.auditing.replay_noise import (
     EXPECTED,
     IMPOSSIBLE,
     KNOWN,
@@ -30,6 +28,8 @@ from dpbandits.auditing.watched import (
     WatchedNoise,
     expect,
 )
+from dpbandits.auditing.scores import COLUMNS, NOTE, RATIO, UNSCORED
+from dpbandits.auditing.trials import Outcomes, Trials, seed_key
 from dpbandits.engine.cpu import CPUPlayer
 from dpbandits.engine.game import Game
 from dpbandits.engine.gpu import GPUPlayer, has_gpu

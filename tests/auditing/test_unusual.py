@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import LAPLACE, release
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.linear import secret_reward

@@ -9,10 +9,10 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing.hidden import FEW, Hidden
+from dpbandits.auditing.replay_noise import log_density
+from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.watched import log_density
 from dpbandits.auditing.witness import density_ratio, shifts_for
-from dpbandits.auditing.words import sentence, verdict
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, RESPONSE, release, reserve
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.linear import Unknown, secret_reward

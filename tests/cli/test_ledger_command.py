@@ -184,5 +184,5 @@ def test_a_check_that_is_stopped_decides_nothing(
     def stopped(*arguments: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpbandits.cli.ledger.check_ledger", stopped)
+    monkeypatch.setattr("dpbandits.cli.ledger_command.check_ledger", stopped)
     assert run("verify", files["true"]) == (130, "", "Stopped. Nothing was decided.\n")

@@ -10,7 +10,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.comparison import Case, Contender, Leaderboard, Score, cases, compare
-from dpbandits.comparison.figures import leaderboard_figure
+from dpbandits.comparison.comparison_figures import leaderboard_figure
 from dpbandits.comparison.leaderboard import is_worse
 from dpbandits.environments import Beta
 from dpbandits.policies import Policy

@@ -12,7 +12,7 @@ from scipy import stats
 import dpbandits as dpb
 from dpbandits.comparison import Answer, Contender, Plan, Shares, plan
 from dpbandits.comparison.advice import shown
-from dpbandits.comparison.figures import plan_figure
+from dpbandits.comparison.comparison_figures import plan_figure
 from dpbandits.environments import Beta, Replay
 from dpbandits.policies import Policy
 from dpbandits.simulation.runner import played_chunks

@@ -12,7 +12,7 @@ from numba.core.errors import TypingError
 
 from dpbandits import _kernel
 from dpbandits._kernel import generic, kernel
-from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
+from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
 from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import (

@@ -1,7 +1,7 @@
 """Audits: attacks on our own claims, with statistics that hold, and the exact account of single runs."""
 
-from dpbandits.auditing.audit import Audit, audit
 from dpbandits.auditing.exact import ExactAudit, exact_audit
+from dpbandits.auditing.sampled_audit import Audit, audit
 from dpbandits.auditing.sequences import count_actions
 from dpbandits.auditing.view import ViewName
 

@@ -111,7 +111,7 @@ class ExactAudit:
         return self._worst.adversary
 
     def __str__(self) -> str:
-        from dpbandits.auditing.words import sentence
+        from dpbandits.auditing.sentences import sentence
 
         return sentence(self)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
 from dpbandits.auditing.trials import Trials
-from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
 from dpbandits.engine.game import BLOCKS, Game
 from dpbandits.environments.given import Given
 from dpbandits.mechanisms import SeededNoise

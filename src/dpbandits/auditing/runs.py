@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from dpbandits._progress import Progress
 from dpbandits._words import counted
 from dpbandits.auditing.account import Account, Shown
+from dpbandits.auditing.disclosure import reading_shows
 from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
 from dpbandits.auditing.reached import Reached
-from dpbandits.auditing.showing import reading_shows
+from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
 from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
 from dpbandits.auditing.witness import density_ratio, forced, on_one_side, shifts_for
 from dpbandits.engine.game import BLOCKS, CUT_BLOCKS, STEP, Cut, Game
 from dpbandits.mechanisms import SeededNoise

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.watched import (
+from dpbandits.auditing.replay_noise import (
     CLOSEST,
     DENSITY,
     DIFFERENT,

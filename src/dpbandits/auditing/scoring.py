@@ -6,8 +6,7 @@ Which of the two a run was played with makes no difference to how it is scored.
 from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.scores import write_scores
-from dpbandits.auditing.watched import (
+from dpbandits.auditing.replay_noise import (
     DIFFERENT,
     PLAIN,
     RELEASES,
@@ -18,6 +17,7 @@ from dpbandits.auditing.watched import (
     WatchedNoise,
     expect,
 )
+from dpbandits.auditing.scores import write_scores
 from dpbandits.engine.loop import NO_MISTAKE, clear, note_plays, note_start, note_switch, play, play_run
 from dpbandits.policies.base import hold, select, update
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dpbandits._words import counted
 from dpbandits.auditing.decisions import Decisions
+from dpbandits.auditing.replay_noise import KNOWN, SEEN
 from dpbandits.auditing.scores import COLUMNS
 from dpbandits.auditing.scoring import NUMBERS, RUNS_OF_ONE, ScoringTask
-from dpbandits.auditing.watched import KNOWN, SEEN
 from dpbandits.engine.cpu import CPUPlayer
 from dpbandits.engine.driver import Chunk, Driver, chunks_of
 from dpbandits.engine.gpu import GPUPlayer, has_gpu

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.auditing.bounds import log_ratio_errors, promises
+from dpbandits.auditing.epsilon_bounds import log_ratio_errors, promises
 from dpbandits.auditing.pairs import Pair
 from dpbandits.auditing.trials import Trials
 from dpbandits.environments.given import Given

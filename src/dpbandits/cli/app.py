@@ -33,7 +33,7 @@ COMMANDS = {
         "show",
         "Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.",
     ),
-    "ledger": Listed("ledger", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."),
+    "ledger": Listed("ledger_command", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."),
     "reproduce": Listed("reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."),
 }
 

@@ -14,10 +14,10 @@ from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._writing import write_file
 from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
+from dpbandits.auditing.audit_report import write_report
 from dpbandits.auditing.broken import BROKEN
-from dpbandits.auditing.report import write_report
+from dpbandits.auditing.sentences import sentence, settings, shown_rewards
 from dpbandits.auditing.views import VIEWS
-from dpbandits.auditing.words import sentence, settings, shown_rewards
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json

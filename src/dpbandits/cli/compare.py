@@ -116,7 +116,7 @@ def _cases(instances: str | None, environment: str | None, epsilon: str | None) 
 
 def write_files(board: Leaderboard, out: Path) -> None:
     """Write tables and figure."""
-    from dpbandits.comparison.figures import leaderboard_figure
+    from dpbandits.comparison.comparison_figures import leaderboard_figure
 
     out.mkdir(parents=True, exist_ok=True)
     write_file(out / "scores.csv", board.to_pandas().to_csv(index=False).encode())

@@ -110,7 +110,7 @@ def plan_command(
     if as_json:
         print_json({"plans": answered})
     if plot is not None:
-        from dpbandits.comparison.figures import plan_figure
+        from dpbandits.comparison.comparison_figures import plan_figure
 
         write_figure(plan_figure(answer), plot)
         if not as_json:

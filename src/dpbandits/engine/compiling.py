@@ -8,7 +8,7 @@ from typing import Any
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
-from dpbandits.engine import bits, kernels
+from dpbandits.engine import compiled_bits, kernels
 from dpbandits.engine.cache import UniqueNames, symbol_number, use_cache
 from dpbandits.engine.stamp import check_kernels, classes_in, stamp
 
@@ -31,6 +31,6 @@ def _compiled(function: Callable[..., Any], classes: tuple[type, ...]) -> Any:
     dispatcher = njit(nogil=True, pipeline_class=UniqueNames)(function)
     if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT leaves plain Python
         # What stands for a function in compiled code is not found by following names.
-        stand_ins = [part for module in (bits, kernels) for part in vars(module).values() if callable(part)]
+        stand_ins = [part for module in (compiled_bits, kernels) for part in vars(module).values() if callable(part)]
         use_cache(dispatcher, classes, stamp(function, *stand_ins, *classes, symbol_number))
     return dispatcher

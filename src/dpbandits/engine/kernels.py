@@ -18,7 +18,7 @@ from dpbandits import (  # noqa: F401  (their kernels must be recorded before th
     mechanisms,
     policies,
 )
-from dpbandits.engine import bits  # noqa: F401  (replaces popcount and floor_log2)
+from dpbandits.engine import compiled_bits  # noqa: F401  (replaces popcount and floor_log2)
 from dpbandits.engine.loop import clear, note_plays, note_start, note_switch, play
 
 # numba's private option: without reference counting, which would take longer than the rest of a step. Such code may

@@ -1,4 +1,4 @@
-"""Bit arithmetic. Compiled code uses the processor's own instructions instead (engine/bits.py)."""
+"""Bit arithmetic. Compiled code uses the processor's own instructions instead (engine/compiled_bits.py)."""
 
 
 def popcount(n: int) -> int:

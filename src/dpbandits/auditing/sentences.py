@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from dpbandits._words import counted
-from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
 from dpbandits.auditing.runs import Part
+from dpbandits.auditing.sampled_audit import Audit
 from dpbandits.policies import is_ours
 from dpbandits.privacy import Guarantee
 

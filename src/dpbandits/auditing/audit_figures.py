@@ -7,9 +7,9 @@ import numpy as np
 from dpbandits._extras import require_extras
 from dpbandits._statistics import binomial_high, binomial_low
 from dpbandits._words import counted
-from dpbandits.auditing.audit import Audit
 from dpbandits.auditing.exact import ExactAudit
 from dpbandits.auditing.runs import FULLY_FOLLOWED
+from dpbandits.auditing.sampled_audit import Audit
 from dpbandits.plots import COLOURS, drawn, same_every_time
 from dpbandits.privacy import Guarantee
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
-from dpbandits.auditing.bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.claims import claim_to_test
+from dpbandits.auditing.epsilon_bounds import epsilon_bound, log_ratio
 from dpbandits.auditing.horizons import telling_horizon
 from dpbandits.auditing.search import search
 from dpbandits.auditing.trials import Trials
@@ -92,7 +92,7 @@ class Audit:
         return "no run was seen that one reward makes likelier, as if the horizon were too short"
 
     def __str__(self) -> str:
-        from dpbandits.auditing.words import sentence
+        from dpbandits.auditing.sentences import sentence
 
         return sentence(self)
 

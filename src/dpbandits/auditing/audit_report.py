@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpbandits._writing import write_file
-from dpbandits.auditing.audit import Audit
+from dpbandits.auditing.audit_figures import losses_svg, ratios_svg
 from dpbandits.auditing.exact import ExactAudit
-from dpbandits.auditing.figures import losses_svg, ratios_svg
-from dpbandits.auditing.words import sentence, settings, shown_rewards, verdict
+from dpbandits.auditing.sampled_audit import Audit
+from dpbandits.auditing.sentences import sentence, settings, shown_rewards, verdict
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html
 from dpbandits.policies.labels import label
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits.auditing.actions import ActionsView
+from dpbandits.auditing.actions_view import ActionsView
 from dpbandits.auditing.pairs import Pair
 from dpbandits.auditing.scores import (
     CLOSEST_WITH_SECOND,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.watched import RELEASES, SEEN, WatchedNoise
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
