@@ -21,8 +21,8 @@ from scipy.stats import rankdata
 
 import dpbandits as dpb
 from dpbandits.live import Assignment
-from dpbandits.live.ahead import MOST, NoiseAhead
 from dpbandits.live.blocks import Places
+from dpbandits.live.predrawn_noise import MOST, NoiseAhead
 from interval_coverage import simultaneous
 from report import seconds, table, write_section
 

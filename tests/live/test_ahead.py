@@ -13,7 +13,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import _forks
-from dpbandits.live.ahead import MOST, NoiseAhead
+from dpbandits.live.predrawn_noise import MOST, NoiseAhead
 from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
 from dpbandits.policies import Block
 from explore_then_commit import ExploreThenCommit

@@ -18,8 +18,8 @@ import dpbandits as dpb
 from dpbandits.live import Assignment, Spent
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.configuration import Terms
-from dpbandits.live.noise import Drawing, LiveNoise
-from dpbandits.live.spent import spent_on, worst_scales
+from dpbandits.live.live_noise import Drawing, LiveNoise
+from dpbandits.live.spent_budget import spent_on, worst_scales
 from dpbandits.mechanisms import (
     CARRIED,
     GAUSSIAN,

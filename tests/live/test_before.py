@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live.archive import closing_record
 from dpbandits.live.blocks import live_scale
-from dpbandits.live.cost import least_scale
 from dpbandits.live.journal import Journal
-from dpbandits.live.noise import Drawn
+from dpbandits.live.live_noise import Drawn
+from dpbandits.live.persistence import closing_record
+from dpbandits.live.schedule_cost import least_scale
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import to_plain
 from dpbandits.policies import Policy, dp_ucb_int
@@ -282,7 +282,7 @@ def test_another_machine_that_rounds_powers_differently_opens_a_journal(
         return live_scale(math.nextafter(scale, ulps * math.inf), scale_bits)
 
     monkeypatch.setattr("dpbandits.live.blocks.live_scale", elsewhere)
-    monkeypatch.setattr("dpbandits.live.noise.live_scale", elsewhere)
+    monkeypatch.setattr("dpbandits.live.live_noise.live_scale", elsewhere)
     monkeypatch.setattr("dpbandits.live.rehearsal.live_scale", elsewhere)
     again = dpb.Bandit(policy, 2, journal=path)
     assert again.ledger.to_jsonl() == ledger

@@ -11,8 +11,8 @@ import pytest
 import dpbandits as dpb
 from dpbandits import Budget, InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
-from dpbandits.live.checking.page import to_page
-from dpbandits.live.checking.places import Stretch, fit_together
+from dpbandits.live.checking.assignment_ranges import Stretch, fit_together
+from dpbandits.live.checking.check_page import to_page
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
 from dpbandits.policies import POLICIES, Policy
 from dpbandits.policies import release_intervals as interval_module
@@ -75,7 +75,7 @@ def test_ledgers_at_every_moment_hold() -> None:
 
 def test_a_long_ledger_is_not_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many releases the rows are composed by a quick bound, which is above what tight accounting calibrated."""
-    monkeypatch.setattr("dpbandits.live.checking.releases.MOST_COMPOSED", 5)
+    monkeypatch.setattr("dpbandits.live.checking.release_rows.MOST_COMPOSED", 5)
     policy = dpb.DPUCBInt(epsilon=2.0, delta=1e-3, series="constant", horizon=200)
     bandit = dpb.Bandit(policy, arms=2, accept_delta=True, noise=SharedNoise(3))
     while not bandit.exhausted:
@@ -378,7 +378,7 @@ def test_a_schedule_is_made_as_far_as_the_rows_go(monkeypatch: pytest.MonkeyPatc
 
 def test_pure_schedules_that_are_too_long_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten million losses can be written into row 0 as easily as ten."""
-    monkeypatch.setattr("dpbandits.live.checking.whole_cost._MOST_ADDED_UP", 5)
+    monkeypatch.setattr("dpbandits.live.checking.recomputed_cost._MOST_ADDED_UP", 5)
     found = checked(INTERVAL)
     assert found.verdict == "cannot be told"
     assert found.reasons == ("The schedule of row 0 has more than 5 releases of an arm, too many to add up.",)

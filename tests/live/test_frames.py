@@ -13,9 +13,9 @@ import pytest
 import dpbandits as dpb
 from dpbandits._frames import clean
 from dpbandits.adapters.river import RiverPolicy
-from dpbandits.live.archive import looked_at
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal import Journal
-from dpbandits.live.watching import AcknowledgedRecords
+from dpbandits.live.persistence import looked_at
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
@@ -270,7 +270,7 @@ def test_a_forged_record_is_refused_in_one_sentence(tmp_path: Path, record: dict
 
 @pytest.mark.parametrize("text", ["[]", "7", "null", '"x"', "{", "[" * 100_000, "9" * 5000, '{"a": NaN}'])
 def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
-    from dpbandits.live.records import chained
+    from dpbandits.live.journal_format import chained
 
     path = journal_with(tmp_path, {"assign": 0, "block": None})
     last = path.read_bytes().splitlines()[-1][:16].decode()
@@ -490,7 +490,7 @@ def test_a_look_at_a_journal_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
     def broken(*arguments: Any, **named: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpbandits.live.overview.Overview.of", broken)
+    monkeypatch.setattr("dpbandits.live.experiment_overview.Overview.of", broken)
     problem = failure(looked_at, AcknowledgedRecords(tmp_path / "journal"), ExploreThenCommit)
     assert isinstance(problem, KeyboardInterrupt)
     assert found_in_frames(problem, *SECRETS) == []

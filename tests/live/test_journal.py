@@ -172,7 +172,7 @@ def test_rows_of_the_ledger_are_as_they_were_shown(tmp_path: Path, monkeypatch: 
         bandit.close(bandit.assign(), 1.0)
     bandit.detach()
     row = recording.release_row
-    monkeypatch.setattr("dpbandits.live.noise.release_row", lambda *args: {**row(*args), "more": 1})
+    monkeypatch.setattr("dpbandits.live.live_noise.release_row", lambda *args: {**row(*args), "more": 1})
     with pytest.raises(dpb.JournalError, match="cannot be followed from record 18 on"):
         opened(path)
 

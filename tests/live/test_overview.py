@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live.overview import Overview
-from dpbandits.live.reporting.page import overview_page
+from dpbandits.live.experiment_overview import Overview
+from dpbandits.live.reporting.report_page import overview_page
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy, is_ours
 from explore_then_commit import ExploreThenCommit

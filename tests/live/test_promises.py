@@ -13,7 +13,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits import kernel
 from dpbandits.live.blocks import schedule_of
-from dpbandits.live.cost import declared_cost
+from dpbandits.live.schedule_cost import declared_cost
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, SecureNoise, public, release, secret
 from dpbandits.policies import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.phases import PhasePolicy

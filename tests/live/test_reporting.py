@@ -12,7 +12,7 @@ import pytest
 import dpbandits as dpb
 from blocking import uninstall
 from dpbandits.live.reporting.findings import Findings, short_names, shortened
-from dpbandits.live.reporting.history import spent_over_releases
+from dpbandits.live.reporting.release_history import spent_over_releases
 from serving import SharedNoise
 from shows import drawn_in, page_of
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live.archive import looked_at
-from dpbandits.live.noise import Undrawn
-from dpbandits.live.records import mark_of
-from dpbandits.live.watching import AcknowledgedRecords
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
+from dpbandits.live.journal_format import mark_of
+from dpbandits.live.live_noise import Undrawn
+from dpbandits.live.persistence import looked_at
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
 from dpbandits.policies import is_ours
 from explore_then_commit import ExploreThenCommit
@@ -201,6 +201,6 @@ def test_what_a_witness_did_not_confirm_is_not_shown(tmp_path: Path) -> None:
 
 def test_a_mark_that_never_stands_still_is_not_believed(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = iter(range(10**6))
-    monkeypatch.setattr("dpbandits.live.watching._content", lambda path: mark_of(next(numbers), "0" * 16))
+    monkeypatch.setattr("dpbandits.live.acknowledged_records._content", lambda path: mark_of(next(numbers), "0" * 16))
     with pytest.raises(dpb.JournalError, match="changed at every look"):
         looked(journal)

@@ -23,8 +23,8 @@ from dpbandits.cli.output import print_json
 from dpbandits.cli.words import check_ending, console
 from dpbandits.errors import InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
-from dpbandits.live.checking.page import to_page
-from dpbandits.live.checking.releases import COLUMNS
+from dpbandits.live.checking.check_page import to_page
+from dpbandits.live.checking.release_rows import COLUMNS
 from dpbandits.privacy import Budget, Ledger
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}

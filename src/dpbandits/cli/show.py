@@ -14,12 +14,12 @@ from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
 from dpbandits.cli.words import check_ending
 from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Paragraph, Table
-from dpbandits.live.archive import looked_at
-from dpbandits.live.reporting.contents import contents
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
+from dpbandits.live.persistence import looked_at
 from dpbandits.live.reporting.findings import Findings, short_names
-from dpbandits.live.reporting.page import page_path, write_page
-from dpbandits.live.reporting.plain import to_plain
-from dpbandits.live.watching import AcknowledgedRecords
+from dpbandits.live.reporting.report_contents import contents
+from dpbandits.live.reporting.report_json import to_plain
+from dpbandits.live.reporting.report_page import page_path, write_page
 
 _WIDTH = 80
 _ARMS, _RELEASES = 20, 5  # on a screen

@@ -7,7 +7,7 @@ from dpbandits.live.assignments import Assignment
 from dpbandits.live.bandit import Bandit
 from dpbandits.live.checking import LedgerCheck, check_ledger
 from dpbandits.live.estimates import Comparison, Estimate
-from dpbandits.live.rewards import OutOfBounds
-from dpbandits.live.spent import Spent
+from dpbandits.live.reward_scale import OutOfBounds
+from dpbandits.live.spent_budget import Spent
 
 __all__ = ["Assignment", "Bandit", "Comparison", "Estimate", "LedgerCheck", "OutOfBounds", "Spent", "check_ledger"]

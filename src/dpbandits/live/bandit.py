@@ -15,22 +15,22 @@ from dpbandits import _validate
 from dpbandits._frames import clean
 from dpbandits._words import counted
 from dpbandits.errors import InvalidInput
-from dpbandits.live import archive
+from dpbandits.live import persistence
 from dpbandits.live.assignments import Assignment, id_of
 from dpbandits.live.closings import Answer, Closing, checked_closings
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
 from dpbandits.live.estimates import Comparison, Estimate
+from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
-from dpbandits.live.noise import live_source
-from dpbandits.live.overview import Overview
-from dpbandits.live.reporting.figure import overview_figure
-from dpbandits.live.reporting.frames import arms_frame
-from dpbandits.live.reporting.page import write_page
-from dpbandits.live.rewards import OutOfBounds, RewardScale
-from dpbandits.live.rollback import Witness, ask, validated_witness
-from dpbandits.live.spent import Spent
-from dpbandits.live.turns import Turns
+from dpbandits.live.live_noise import live_source
+from dpbandits.live.reporting.arms_table import arms_frame
+from dpbandits.live.reporting.overview_figure import overview_figure
+from dpbandits.live.reporting.report_page import write_page
+from dpbandits.live.reward_scale import OutOfBounds, RewardScale
+from dpbandits.live.rollback_witness import Witness, ask, validated_witness
+from dpbandits.live.spent_budget import Spent
+from dpbandits.live.step_lock import Turns
 from dpbandits.live.units import Visit, validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
@@ -108,16 +108,16 @@ class Bandit:
         try:
             found = None
             if kept is not None:
-                found = archive.resumed(kept, configuration, source, sticky_as_begun=sticky is None)
+                found = persistence.resumed(kept, configuration, source, sticky_as_begun=sticky is None)
             if found is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
                 configuration, learner = found
             if kept is not None:
-                archive.force(kept)  # the witness is told nothing that the disk could still lose
+                persistence.force(kept)  # the witness is told nothing that the disk could still lose
             ask(witness, learner.ledger.head)
             if kept is not None:
-                archive.go_on(kept, configuration, learner)
+                persistence.go_on(kept, configuration, learner)
         except BaseException:
             if kept is not None:
                 kept.close()
@@ -303,7 +303,7 @@ class Bandit:
                     f"Expected a bandit without a journal: to move this one, detach it and move {self._journal.path} "
                     "together with its mark."
                 )
-            text = archive.to_text(self._configuration, self._learner)
+            text = persistence.to_text(self._configuration, self._learner)
             self._turns.has_ended = True
             self._learner.drawing.ahead.drop()
         return text
@@ -321,7 +321,7 @@ class Bandit:
         """Go on with a bandit that `to_json` wrote, once. A policy of your own is passed along."""
         bandit = cls.__new__(cls)
         witness = validated_witness(witness)
-        configuration, learner = archive.from_text(text, policy, live_source(noise))
+        configuration, learner = persistence.from_text(text, policy, live_source(noise))
         ask(witness, learner.ledger.head)
         bandit._start(configuration, learner, witness)
         return bandit
@@ -362,7 +362,7 @@ class Bandit:
                 learner.draw_ahead(choice.arm)  # so long before its release that no batch is both
             self._turns.is_midway = True
             number = learner.hand_out(choice, visit, is_selection)
-            records.append(archive.assignment_record(choice, visit, is_selection))
+            records.append(persistence.assignment_record(choice, visit, is_selection))
             given.append(self._assignment(number, choice.arm))
         self._write(records)
         self._turns.is_midway = False
@@ -380,7 +380,7 @@ class Bandit:
         released, records = [], []
         for (number, _, key), reward in zip(closings, encoded, strict=True):
             released.append(learner.close(number, reward, key))
-            records.append(archive.closing_record(number, reward, key, released[-1].draws, learner))
+            records.append(persistence.closing_record(number, reward, key, released[-1].draws, learner))
         is_release = any(part.draws for part in released)
         # On disk, then confirmed by the witness, then acknowledged, by the mark: only then is it seen by anybody.
         agreed = partial(ask, self._witness, learner.ledger.head) if is_release else None
@@ -395,7 +395,7 @@ class Bandit:
 
     def _write(self, records: list[dict[str, Any]], **how: Any) -> None:
         if self._journal is not None and records:
-            self._journal.append(archive.one_record(records), **how)
+            self._journal.append(persistence.one_record(records), **how)
 
     def _read(self) -> Learner:
         self._turns.check_whole()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from dpbandits.errors import AlreadyClosed, InvalidInput
 from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.learner import Learner
-from dpbandits.live.rewards import RewardScale
+from dpbandits.live.reward_scale import RewardScale
 
 # An assignment or its id, its reward, and a key if it may be passed again.
 Answer = tuple[Assignment | str, float | None] | tuple[Assignment | str, float | None, str | None]

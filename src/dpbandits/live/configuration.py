@@ -18,7 +18,7 @@ from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.policy_names import as_written, policy_from, read_live
-from dpbandits.live.rewards import RewardScale
+from dpbandits.live.reward_scale import RewardScale
 from dpbandits.policies import Policy
 from dpbandits.policies.base import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee

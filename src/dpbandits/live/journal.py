@@ -1,6 +1,6 @@
 """Journal: an append-only file of records that survives being killed at any moment.
 
-A record is one line (live/records.py). An appended record is on disk (fsync) before `append` returns.
+A record is one line (live/journal_format.py). An appended record is on disk (fsync) before `append` returns.
 
 Beside the journal, or better on another disk, lies its high-water mark: the number and checksum of the last record
 that was acknowledged. It tells two things apart that look alike. A last record that was never acknowledged and is
@@ -22,8 +22,7 @@ from typing import Any
 from dpbandits import _forks
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
-from dpbandits.live.private_file import PrivateFile
-from dpbandits.live.records import (
+from dpbandits.live.journal_format import (
     BEGINNING,
     LONGEST_MARK,
     START,
@@ -34,6 +33,7 @@ from dpbandits.live.records import (
     parsed_line,
     parsed_mark,
 )
+from dpbandits.live.private_file import PrivateFile
 
 
 class Journal:

@@ -13,14 +13,14 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
-from dpbandits.live.ahead import MOST
 from dpbandits.live.blocks import Places, entering_limit, schedule_of
-from dpbandits.live.choosing import chosen_arm
 from dpbandits.live.configuration import Configuration, Terms
-from dpbandits.live.cost import check_promise
 from dpbandits.live.estimates import Estimator, Statistic
-from dpbandits.live.noise import Drawing, Drawn, LiveNoise, is_same_scale
+from dpbandits.live.live_noise import Drawing, Drawn, LiveNoise, is_same_scale
+from dpbandits.live.policy_choice import chosen_arm
+from dpbandits.live.predrawn_noise import MOST
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
+from dpbandits.live.schedule_cost import check_promise
 from dpbandits.live.units import Seen, Units, Visit, is_hash
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import forget, restore, to_plain

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from dpbandits._words import one_line
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, live_scale
-from dpbandits.live.choosing import chosen_arm
+from dpbandits.live.policy_choice import chosen_arm
 from dpbandits.mechanisms import LAPLACE, release
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
 from dpbandits.policies import Block, Policy, update

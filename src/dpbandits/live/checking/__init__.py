@@ -3,7 +3,7 @@
 row 0 -> promise (policy, schedule, cost) -> rows: each the next of its arm -> cost of all -> verdict
 """
 
-from dpbandits.live.checking.check import check_ledger
+from dpbandits.live.checking.ledger_check import check_ledger
 from dpbandits.live.checking.verdict import ArmSpent, LedgerCheck
 
 __all__ = ["ArmSpent", "LedgerCheck", "check_ledger"]

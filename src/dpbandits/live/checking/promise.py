@@ -11,8 +11,8 @@ from dpbandits import _validate
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
+from dpbandits.live.checking.recomputed_cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
-from dpbandits.live.checking.whole_cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.configuration import (
     FORMATS,
     Configuration,
@@ -22,9 +22,9 @@ from dpbandits.live.configuration import (
     declared_horizon,
     read_sticky,
 )
-from dpbandits.live.cost import budget_of, exceeds, person_follows
 from dpbandits.live.policy_names import as_read, read_live, settings_of
-from dpbandits.live.rewards import RewardScale
+from dpbandits.live.reward_scale import RewardScale
+from dpbandits.live.schedule_cost import budget_of, exceeds, person_follows
 from dpbandits.live.units import validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import POLICIES, Block, DPUCBInt, Policy, is_ours

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from dpbandits._words import counted
 from dpbandits.live.estimates import Comparison, Estimate, difference
-from dpbandits.live.overview import Overview
+from dpbandits.live.experiment_overview import Overview
 from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpbandits.live.configuration import Terms
-from dpbandits.live.cost import composed
+from dpbandits.live.schedule_cost import composed
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from dpbandits.document import (
 )
 from dpbandits.live.checking.verdict import stated
 from dpbandits.live.estimates import rounded
-from dpbandits.live.reporting.charts import WIDTH, bars_svg, budget_svg, intervals_svg
 from dpbandits.live.reporting.findings import DECIDED, Findings, shortened
+from dpbandits.live.reporting.svg_charts import WIDTH, bars_svg, budget_svg, intervals_svg
 from dpbandits.policies import is_ours
 from dpbandits.privacy import Guarantee
 

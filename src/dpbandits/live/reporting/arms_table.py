@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dpbandits._extras import require_extras
-from dpbandits.live.overview import Overview
+from dpbandits.live.experiment_overview import Overview
 
 if TYPE_CHECKING:
     import pandas as pd

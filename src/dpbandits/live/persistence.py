@@ -1,4 +1,4 @@
-"""Archive: a bandit on disk, as a journal of its steps, or as one text that moves it.
+"""Persistence: a bandit on disk, as a journal of its steps, or as one text that moves it.
 
 The first record of a journal is a snapshot of the fresh bandit, every other one a step. When a journal is opened the
 steps are taken again, with the released values that it holds; nothing is drawn.
@@ -14,15 +14,15 @@ from dpbandits._frames import clean
 from dpbandits._progress import Progress
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, JournalError
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.configuration import Configuration, Terms, read_format, read_sticky
-from dpbandits.live.cost import SAME, check_terms
+from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
-from dpbandits.live.noise import Drawn, Undrawn
-from dpbandits.live.overview import Overview
+from dpbandits.live.live_noise import Drawn, Undrawn
 from dpbandits.live.policy_names import policy_of
+from dpbandits.live.schedule_cost import SAME, check_terms
 from dpbandits.live.units import Visit
-from dpbandits.live.watching import AcknowledgedRecords
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
 from dpbandits.privacy import Ledger

@@ -1,7 +1,7 @@
-"""History: what was known after fewer releases, and what had been spent by then. Both follow from the ledger's rows."""
+"""What was known after fewer releases, and what had been spent by then. Both follow from the ledger's rows."""
 
 from dpbandits.live.estimates import Estimate
-from dpbandits.live.overview import Overview
+from dpbandits.live.experiment_overview import Overview
 
 _POINTS = 40  # of one line; every estimate takes a millisecond, and every sum of losses may take much more
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dpbandits.errors import JournalError
-from dpbandits.live.records import BEGINNING, LONGEST_MARK, START, Mark, can_begin, parsed_line, parsed_mark
+from dpbandits.live.journal_format import BEGINNING, LONGEST_MARK, START, Mark, can_begin, parsed_line, parsed_mark
 
 _LOOKS = 100  # at a mark that is being written
 

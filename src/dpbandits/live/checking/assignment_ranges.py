@@ -1,4 +1,4 @@
-"""Places: whether the assignment numbers of all blocks can be true at once.
+"""Ranges of assignments: whether the assignment numbers of all blocks can be true at once.
 
 A block says how many assignments it holds and which were its first and its last. An assignment is in one block. If the
 blocks leave too little room for that, some assignment would be in two of them, and its reward in two sums.

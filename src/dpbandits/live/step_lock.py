@@ -1,4 +1,4 @@
-"""Turns: one process, one thread, one step at a time, and each to its end."""
+"""The step lock: one process, one thread, one step at a time, and each to its end."""
 
 import threading
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.checking.verdict import Unknown, Wrong
-from dpbandits.live.cost import cost_of_blocks
+from dpbandits.live.schedule_cost import cost_of_blocks
 from dpbandits.policies import Block, Policy, is_ours
 from dpbandits.privacy import Guarantee
 

@@ -13,7 +13,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Comparison, Estimate, Estimator, Statistic, difference, interval
 from dpbandits.live.learner import Learner
-from dpbandits.live.spent import Spent, spent_on, worst_scales
+from dpbandits.live.spent_budget import Spent, spent_on, worst_scales
 from dpbandits.policies import Block
 from dpbandits.privacy import Ledger
 

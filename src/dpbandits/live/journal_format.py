@@ -1,4 +1,4 @@
-"""Records: the lines of a journal and the words of its mark, as bytes.
+"""The format of a journal: the lines of a journal and the words of its mark, as bytes.
 
 A record is one line, a checksum and JSON. The checksum covers the record and the checksum before it, so it shows when
 records were changed, removed or moved by accident (whoever can write the file can compute checksums too). A mark is the

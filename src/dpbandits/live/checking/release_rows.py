@@ -11,10 +11,10 @@ from typing import Any
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
-from dpbandits.live.checking.places import Stretch, fit_together
+from dpbandits.live.checking.assignment_ranges import Stretch, fit_together
 from dpbandits.live.checking.promise import Promise
+from dpbandits.live.checking.recomputed_cost import MOST_COMPOSED
 from dpbandits.live.checking.verdict import ArmSpent
-from dpbandits.live.checking.whole_cost import MOST_COMPOSED
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.policies import Block
 from dpbandits.policies.base import MAX_HORIZON

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from dpbandits._extras import require_extras
 from dpbandits._words import counted
-from dpbandits.live.overview import Overview
+from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.reporting.findings import CONFIDENCE, Findings, short_names
-from dpbandits.live.reporting.history import estimates_over_releases, spent_over_releases
+from dpbandits.live.reporting.release_history import estimates_over_releases, spent_over_releases
 from dpbandits.plots import COLOURS
 
 if TYPE_CHECKING:

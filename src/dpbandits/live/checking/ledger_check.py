@@ -5,7 +5,7 @@ from dataclasses import replace
 from dpbandits._validate import check_kind, shown
 from dpbandits.errors import InvalidInput, LedgerError, WrongKind
 from dpbandits.live.checking.promise import Promise, read_promise
-from dpbandits.live.checking.releases import Releases
+from dpbandits.live.checking.release_rows import Releases
 from dpbandits.live.checking.verdict import (
     CANNOT_BE_TOLD,
     DOES_NOT_HOLD,
@@ -16,7 +16,7 @@ from dpbandits.live.checking.verdict import (
     stated,
     told_apart,
 )
-from dpbandits.live.cost import exceeds
+from dpbandits.live.schedule_cost import exceeds
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Budget, Guarantee, Ledger, group_guarantee, per_reward_budget

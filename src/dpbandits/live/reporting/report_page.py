@@ -8,9 +8,9 @@ from dpbandits._validate import shown
 from dpbandits._writing import write_file
 from dpbandits.document import to_html
 from dpbandits.errors import InvalidInput
-from dpbandits.live.overview import Overview
-from dpbandits.live.reporting.contents import TITLE, contents
+from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.reporting.findings import Findings
+from dpbandits.live.reporting.report_contents import TITLE, contents
 
 _ARMS, _RELEASES = 100, 10  # on a page that stays readable
 

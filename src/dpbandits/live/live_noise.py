@@ -10,8 +10,8 @@ not looked at.
 from typing import Any, NamedTuple
 
 from dpbandits.errors import StepError, WrongKind
-from dpbandits.live.ahead import NoiseAhead
 from dpbandits.live.blocks import live_scale
+from dpbandits.live.predrawn_noise import NoiseAhead
 from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release
 from dpbandits.mechanisms.recording import release_row
 from dpbandits.policies import Block
