@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 import dpbandits as dpb
 from dpbandits.live import Assignment
 from dpbandits.live.blocks import Places
-from dpbandits.live.predrawn_noise import MOST, NoiseAhead
+from dpbandits.live.predrawn_noise import MOST, PredrawnNoise
 from interval_coverage import simultaneous
 from report import seconds, table, write_section
 
@@ -90,7 +90,7 @@ class EveryPlay(dpb.AdaPUCB):
         return itertools.count(1)
 
 
-class Watched(NoiseAhead):
+class Watched(PredrawnNoise):
     """The rule as it is; it is noted when noise is drawn."""
 
     drawn = 0
@@ -128,7 +128,7 @@ class Closing(NamedTuple):
 def timed_closings(rule: type[Watched]) -> list[Closing]:
     """Return closings that release one reward each, which is 0, so that the value is the noise."""
     bandit = dpb.Bandit(EveryPlay(epsilon=1.0), 2, horizon=TIMED + 2)
-    ahead = bandit._learner.drawing.ahead = rule(bandit._learner.source)
+    ahead = bandit._learner.releaser.predrawn = rule(bandit._learner.source)
     closings = []
     for _ in range(TIMED):
         a = bandit.assign()

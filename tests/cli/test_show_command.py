@@ -123,5 +123,5 @@ def test_an_interrupt_is_no_verdict(run: Any, bandit: dpb.Bandit, tmp_path: Path
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpbandits.cli.show.looked_at", interrupted)
+    monkeypatch.setattr("dpbandits.cli.show.journal_overview", interrupted)
     assert run(tmp_path / "trial.journal") == (130, "", "Stopped. Nothing was changed.\n")

@@ -13,7 +13,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import _forks
-from dpbandits.live.predrawn_noise import MOST, NoiseAhead
+from dpbandits.live.predrawn_noise import MOST, PredrawnNoise
 from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
 from dpbandits.policies import Block
 from explore_then_commit import ExploreThenCommit
@@ -48,7 +48,7 @@ def test_a_release_finds_its_noise_drawn(policy: Any, way: str) -> None:
     """The noise of every release was drawn in an earlier step, however answers come."""
     noise = Watched(1)
     bandit = dpb.Bandit(policy, 3, noise=noise, accept_delta=True)
-    ahead = bandit._learner.drawing.ahead
+    ahead = bandit._learner.releaser.predrawn
     close = bandit._close
     found: list[bool] = []
 
@@ -83,15 +83,15 @@ def test_a_bad_block_that_is_far_away_disturbs_nobody() -> None:
     step_by_step(bandit, lambda n, arm: 1.0, 200)
     learner = bandit._learner
     arm = max((0, 1), key=lambda arm: learner.places.released[arm])
-    learner.drawing.ahead.drop()
+    learner.releaser.predrawn.drop()
     schedule, filling = learner.schedule, learner.places.filling[arm]
     good = schedule.beginning(filling + 2)
     del schedule._made[filling + 2 :]
     schedule._blocks = lambda: iter([*good, Block(good[-1].last + 1, 10**6, 0.5)])
     schedule._rest = None
-    learner.draw_ahead(arm)
+    learner.predraw_noise(arm)
     assert learner.places.released[arm] > 3
-    assert learner.drawing.ahead.count(arm) == 2
+    assert learner.releaser.predrawn.count(arm) == 2
     with pytest.raises(dpb.InvalidInput, match="to have a scale of at least"):
         schedule.block(filling + 2)
 
@@ -100,14 +100,14 @@ def test_what_was_drawn_ahead_is_in_no_snapshot_and_no_copy() -> None:
     bandit = dpb.Bandit(POLICY, 2, noise=SharedNoise(1))
     bandit._learner.source.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
     bandit.close(bandit.assign(), 1.0)
-    ahead = bandit._learner.drawing.ahead
+    ahead = bandit._learner.releaser.predrawn
     assert ahead.count(0) == 1
     assert "271828182" not in repr(ahead)
     assert "271828182" not in str(bandit._learner.snapshot())
     text = bandit.to_json()
     assert "271828182" not in text
     assert ahead.count(0) == 0  # the text goes on alone
-    kept = NoiseAhead(SecureNoise())
+    kept = PredrawnNoise(SecureNoise())
     kept.draw(3, [1.0, 2.0])
     assert kept.count(3) == 2
     for make in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -116,7 +116,7 @@ def test_what_was_drawn_ahead_is_in_no_snapshot_and_no_copy() -> None:
 
 
 def test_noise_of_another_scale_is_not_used() -> None:
-    ahead = NoiseAhead(SecureNoise())
+    ahead = PredrawnNoise(SecureNoise())
     ahead.draw(0, [1.0])
     with pytest.raises(dpb.StepError, match=r"was drawn with scale 1\.0, and its release takes 2\.0"):
         ahead.take(0, 2.0)
@@ -142,7 +142,7 @@ def in_child(action: Callable[[], str]) -> str:
 def test_what_was_drawn_ahead_is_in_no_child() -> None:
     bandit = dpb.Bandit(POLICY, 2)
     bandit.close(bandit.assign(), 1.0)
-    ahead = bandit._learner.drawing.ahead
+    ahead = bandit._learner.releaser.predrawn
     assert ahead.count(0) == 1
     assert in_child(lambda: str(ahead.count(0))) == "0"
     assert ahead.count(0) == 1

@@ -18,7 +18,7 @@ import dpbandits as dpb
 from dpbandits.live import Assignment, Spent
 from dpbandits.live.blocks import Schedule
 from dpbandits.live.configuration import Terms
-from dpbandits.live.live_noise import Drawing, LiveNoise
+from dpbandits.live.live_noise import LiveNoise, Releaser
 from dpbandits.live.spent_budget import spent_on, worst_scales
 from dpbandits.mechanisms import (
     CARRIED,
@@ -726,14 +726,14 @@ def test_a_release_is_handed_over_once() -> None:
 
 
 def test_a_release_is_drawn_and_written_down() -> None:
-    drawing = Drawing(SharedNoise(1), Ledger())
-    drawn = drawing.drawn(Block(1, 5, 2.0), 5 * 4096, 1, {"release": 1}, None)
+    releaser = Releaser(SharedNoise(1), Ledger())
+    drawn = releaser.release(Block(1, 5, 2.0), 5 * 4096, 1, {"release": 1}, None)
     assert abs(drawn.value - 5) < 30
-    content = drawing.ledger[0].content
+    content = releaser.ledger[0].content
     assert (content["value"], content["scale"], content["arm"], content["release"]) == (drawn.value, 2.0 * 4096, 1, 1)
-    again = Drawing(SharedNoise(2), Ledger())
-    assert again.drawn(Block(1, 5, 2.0), 0, 1, {"release": 1}, drawn) == drawn
-    assert again.ledger.head == drawing.ledger.head
+    again = Releaser(SharedNoise(2), Ledger())
+    assert again.release(Block(1, 5, 2.0), 0, 1, {"release": 1}, drawn) == drawn
+    assert again.ledger.head == releaser.ledger.head
 
 
 # ---- schedules

@@ -11,7 +11,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.live.blocks import live_scale
 from dpbandits.live.journal import Journal
-from dpbandits.live.live_noise import Drawn
+from dpbandits.live.live_noise import ReleasedValue
 from dpbandits.live.persistence import closing_record
 from dpbandits.live.schedule_cost import least_scale
 from dpbandits.mechanisms import SecureNoise
@@ -193,7 +193,7 @@ def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
     learner = bandit._learner
     in_state = old["state"]["sums"] if learner.schedule.is_cumulative else [0, 0]
     expected = old["places"].get("landed", in_state)
-    assert learner.places.landed == expected
+    assert learner.places.released_sums == expected
     state = json.dumps(to_plain(learner.state))
     assert not any(str(total) in state for total in expected if total)
     flights = {(arm, block): total for arm, block, *_, total in old["places"]["flights"]}
@@ -326,8 +326,8 @@ def test_a_scale_that_is_not_the_schedules_is_not_followed(tmp_path: Path) -> No
     learner.close(1, 4096, None)
     other = 4096.0 * (1 + 1e-5)
     with pytest.raises(dpb.StepError, match="was stored with another scale"):
-        learner.close(3, 4096, None, [Drawn(2.0, other)])
-    record = closing_record(3, 4096, None, [Drawn(2.0, other)], learner)
+        learner.close(3, 4096, None, [ReleasedValue(2.0, other)])
+    record = closing_record(3, 4096, None, [ReleasedValue(2.0, other)], learner)
     journal.append(record)
     journal.close()
     with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):

@@ -11,7 +11,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits import Budget, InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
-from dpbandits.live.checking.assignment_ranges import Stretch, fit_together
+from dpbandits.live.checking.assignment_ranges import AssignmentRange, fit_together
 from dpbandits.live.checking.check_page import to_page
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
 from dpbandits.policies import POLICIES, Policy
@@ -466,11 +466,11 @@ def test_json_and_words() -> None:
 
 def test_assignments_that_leave_no_room() -> None:
     assert fit_together([])
-    assert fit_together([Stretch(5, 5, 1)])
-    assert fit_together([Stretch(1, 10, 5), Stretch(2, 9, 5)])
-    assert not fit_together([Stretch(1, 10, 5), Stretch(2, 9, 6)])
-    assert not fit_together([Stretch(1, 10, 5), Stretch(10, 12, 2)])  # one assignment in two blocks
-    assert not fit_together([Stretch(1, 4, 3), Stretch(2, 5, 2), Stretch(3, 6, 2)])
+    assert fit_together([AssignmentRange(5, 5, 1)])
+    assert fit_together([AssignmentRange(1, 10, 5), AssignmentRange(2, 9, 5)])
+    assert not fit_together([AssignmentRange(1, 10, 5), AssignmentRange(2, 9, 6)])
+    assert not fit_together([AssignmentRange(1, 10, 5), AssignmentRange(10, 12, 2)])  # one assignment in two blocks
+    assert not fit_together([AssignmentRange(1, 4, 3), AssignmentRange(2, 5, 2), AssignmentRange(3, 6, 2)])
     forged = copied(TRUE)
     one, other = (next(row for row in forged[1:] if (row["arm"], row["release"]) == (arm, 1)) for arm in (0, 1))
     other["first"] = other["last"] = one["first"]
@@ -481,7 +481,7 @@ def test_places_against_trying_everything() -> None:
     """The quick way agrees with a search over all ways to hand out twelve numbers."""
     dice = random.Random(4)  # noqa: S311
 
-    def possible(stretches: list[Stretch]) -> bool:
+    def possible(stretches: list[AssignmentRange]) -> bool:
         ends = [end for stretch in stretches for end in {stretch.first, stretch.last}]
         if len(set(ends)) < len(ends):
             return False
@@ -508,7 +508,7 @@ def test_places_against_trying_everything() -> None:
         for _ in range(dice.randint(1, 3)):
             first = dice.randint(1, 11)
             last = dice.randint(first + 1, 12)
-            stretches.append(Stretch(first, last, dice.randint(2, last - first + 1)))
+            stretches.append(AssignmentRange(first, last, dice.randint(2, last - first + 1)))
         answers.append(fit_together(stretches))
         assert answers[-1] == possible(stretches)
     assert 50 < sum(answers) < 250

@@ -15,7 +15,7 @@ from dpbandits._frames import clean
 from dpbandits.adapters.river import RiverPolicy
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal import Journal
-from dpbandits.live.persistence import looked_at
+from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
@@ -61,10 +61,10 @@ class Angry(Exception):
         ("source", "publish"),
         ("source", "event"),
         ("places", "answer"),
-        ("places", "land"),
+        ("places", "finish_block"),
         ("places", "is_complete"),
-        ("drawing", "drawn"),
-        ("noise", "asked"),
+        ("releaser", "release"),
+        ("noise", "take_due"),
         ("noise", "check_taken"),
         ("ledger", "append"),
         ("statistics", "add"),
@@ -81,7 +81,7 @@ def test_a_failure_anywhere_in_a_step(
     owner = {
         "statistics": bandit._learner.statistics[0],
         "journal": bandit._journal,
-        "ledger": bandit._learner.drawing.ledger,
+        "ledger": bandit._learner.releaser.ledger,
     }.get(place[0]) or getattr(bandit._learner, place[0])
 
     def broken(*arguments: Any, **named: Any) -> Any:
@@ -403,12 +403,12 @@ def test_counters_and_adapters_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_that_holds_a_secret_shows_it() -> None:
     bandit, last = one_answer_left()
     learner = bandit._learner
-    learner.draw_ahead(0)
-    noise = str(learner.drawing.ahead._kept[0][0][1])
-    for thing in (bandit, learner, learner.places, learner.places.flights, learner.drawing, learner.drawing.ahead):
+    learner.predraw_noise(0)
+    noise = str(learner.releaser.predrawn._noises[0][0][1])
+    for thing in (bandit, learner, learner.places, learner.places.pending, learner.releaser, learner.releaser.predrawn):
         assert not any(secret in repr(thing) for secret in (*SECRETS, noise))
     assert not any(secret in repr(learner.state) for secret in SECRETS)
-    assert str(ENCODED) not in repr(vars(learner.places.flights[0, 0])["first"])
+    assert str(ENCODED) not in repr(vars(learner.places.pending[0, 0])["first"])
     bandit.close(last, REWARD)
     assert not any(secret in repr(learner.state) for secret in SECRETS)
 
@@ -450,7 +450,7 @@ def test_a_full_stack_shows_nothing(limit: int) -> None:
             pass
         finally:
             sys.setrecursionlimit(before)
-        if bandit._turns.is_midway or last not in bandit.open_assignments():
+        if bandit._lock.is_midway or last not in bandit.open_assignments():
             bandit, last = one_answer_left()
     assert kinds == {"RecursionError", "StepError"}
 
@@ -491,6 +491,6 @@ def test_a_look_at_a_journal_leaves_nothing_behind(tmp_path: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dpbandits.live.experiment_overview.Overview.of", broken)
-    problem = failure(looked_at, AcknowledgedRecords(tmp_path / "journal"), ExploreThenCommit)
+    problem = failure(journal_overview, AcknowledgedRecords(tmp_path / "journal"), ExploreThenCommit)
     assert isinstance(problem, KeyboardInterrupt)
     assert found_in_frames(problem, *SECRETS) == []

@@ -357,7 +357,7 @@ def test_a_call_in_the_middle_of_a_step_leaves_that_its_journal(
 def test_a_bandit_that_failed_lets_go_when_it_is_used_again(tmp_path: Path) -> None:
     """If an interrupt came before it could let go at once."""
     bandit = opened(tmp_path / "journal")
-    bandit._turns.is_midway = True
+    bandit._lock.is_midway = True
     with pytest.raises(dpb.StepError, match="failed halfway"):
         bandit.spent()
     opened(tmp_path / "journal").assign()
@@ -399,9 +399,9 @@ def test_killed_while_a_beginning_is_taken_back(tmp_path: Path, monkeypatch: pyt
 def test_what_a_detached_bandit_has_drawn_is_gone(tmp_path: Path) -> None:
     bandit = opened(tmp_path / "journal")
     bandit.close(bandit.assign(), 1.0)
-    assert bandit._learner.drawing.ahead.count(0) == 1
+    assert bandit._learner.releaser.predrawn.count(0) == 1
     bandit.detach()
-    assert bandit._learner.drawing.ahead.count(0) == 0
+    assert bandit._learner.releaser.predrawn.count(0) == 0
 
 
 class Calls:

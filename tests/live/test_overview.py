@@ -64,7 +64,7 @@ def test_a_secret_that_is_reported_is_noticed(tmp_path: Path) -> None:
     """The test above has power: a sum in flight, put where a released one belongs, cannot be read."""
     bandit = bandit_of(SERVABLE[0], TaintedNoise(3))
     WAYS["step"](bandit, rewards, 100)
-    flight = next(iter(bandit._learner.places.flights.values()))
+    flight = next(iter(bandit._learner.places.pending.values()))
     bandit._learner.statistics[0]._values[-1] = flight.total
     with pytest.raises(Leak):
         everything_reported(bandit, tmp_path)

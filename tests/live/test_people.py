@@ -125,7 +125,7 @@ def test_names_of_people_are_kept_nowhere() -> None:
     other.assign(unit="Zebedee Q")
     text = bandit.to_json()
     assert "Zebedee" not in text
-    assert bandit._learner.units.seen.keys() != other._learner.units.seen.keys()  # a key of its own
+    assert bandit._learner.units.latest.keys() != other._learner.units.latest.keys()  # a key of its own
 
 
 # ---- what it costs
@@ -218,9 +218,11 @@ def test_a_journal_of_an_earlier_format_is_not_sticky(tmp_path: Path, sticky: bo
     bandit = dpb.Bandit(dpb.recommended(epsilon=2.0), ["A", "B"], contributions=3, journal=path, sticky=sticky)
     assert not bandit._configuration.sticky
     assert "sticky" not in bandit.ledger[0].content
-    seen = bandit._learner.units.seen
+    seen = bandit._learner.units.latest
     hashed, settled = next((unit, person) for unit, person in seen.items() if person.entered == 3)
-    assert bandit._learner.given_before(Visit(hashed, None)) is None  # by its own rule they get a new one, for nothing
+    assert (
+        bandit._learner.assignment_again(Visit(hashed, None)) is None
+    )  # by its own rule they get a new one, for nothing
     assert bandit._learner.choice(hashed) == (settled.arm, None)
 
 
@@ -345,7 +347,7 @@ def test_a_record_that_no_bandit_writes_is_not_followed(tmp_path: Path, record: 
     bandit.assign(unit="p", key="k")
     for _ in range(2):
         bandit.assign(unit="q")
-    (of_p, of_q), (key,) = bandit._learner.units.seen, bandit._learner.visits
+    (of_p, of_q), (key,) = bandit._learner.units.latest, bandit._learner.visits
     bandit.detach()
     hashes = {"P": of_p, "Q": of_q, "R": "0" * 32, "K": key}
     journal = Journal(path)

@@ -386,8 +386,10 @@ def test_a_tail_that_is_larger_than_was_proved_is_not_released() -> None:
     bandit = dpb.Bandit(policy, 2, accept_delta=True)
     schedule = bandit._learner.schedule
     assert schedule.block(100_005) is not None
-    looked_at = schedule.beginning(100_000)
-    expected = math.fsum(block.scale**-2 for block in looked_at) + policy.squared_loss_after(looked_at[-1].last)
+    journal_overview = schedule.beginning(100_000)
+    expected = math.fsum(block.scale**-2 for block in journal_overview) + policy.squared_loss_after(
+        journal_overview[-1].last
+    )
     assert schedule.most_squares == pytest.approx(expected, rel=1e-9)
     with pytest.raises(
         dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves, not to have a scale"

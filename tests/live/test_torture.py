@@ -67,9 +67,9 @@ class Scene:
         bandit.detach()
         self.files = path.read_bytes(), mark_of(path).read_bytes()
         bandit = opened(path)
-        bandit._learner.draw_ahead(0)  # a noise that is drawn in the step would be there to be seen
-        bandit._learner.draw_ahead(1)
-        noises = [str(noise) for kept in bandit._learner.drawing.ahead._kept.values() for _, noise in kept]
+        bandit._learner.predraw_noise(0)  # a noise that is drawn in the step would be there to be seen
+        bandit._learner.predraw_noise(1)
+        noises = [str(noise) for kept in bandit._learner.releaser.predrawn._noises.values() for _, noise in kept]
         step(bandit)
         self.after = known(bandit)
         values = [row.content["value"] for row in list(bandit.ledger)[rows:]]
@@ -212,7 +212,7 @@ def failing(bandit: dpb.Bandit, place: str, first: Interrupts, kind: type[BaseEx
     learner = bandit._learner
     owner: Any
     owner, name = {
-        "before the step": (learner, "choice" if place == "assign" else "draw_ahead"),
+        "before the step": (learner, "choice" if place == "assign" else "predraw_noise"),
         "the state": (learner.places, "take"),
         "the sum": (learner.places, "answer"),
         "the journal": (os, "write"),
@@ -379,7 +379,7 @@ def test_kills(tmp_path: Path, torture: bool) -> None:
     for name, reward in closed.items():
         assert answers[int(name.split("-")[1])] in (round(reward * 4096), None)
     places = bandit._learner.places
-    in_sums = sum(places.landed) + sum(flight.total for flight in places.flights.values())
+    in_sums = sum(places.released_sums) + sum(flight.total for flight in places.pending.values())
     assert in_sums == sum(reward for reward in answers.values() if reward is not None)
     # No release was drawn again.
     releases = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)

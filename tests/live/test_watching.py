@@ -10,8 +10,8 @@ import pytest
 import dpbandits as dpb
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal_format import mark_of
-from dpbandits.live.live_noise import Undrawn
-from dpbandits.live.persistence import looked_at
+from dpbandits.live.live_noise import UndrawableNoise
+from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
 from dpbandits.policies import is_ours
 from explore_then_commit import ExploreThenCommit
@@ -24,7 +24,7 @@ POLICY = dpb.NoiseAwareIMED(epsilon=1.5, first_phase=6)
 
 
 def looked(path: Path, mark: Path | None = None, kind: Any = None) -> Any:
-    return looked_at(AcknowledgedRecords(path, mark), kind)
+    return journal_overview(AcknowledgedRecords(path, mark), kind)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_nothing_is_drawn(journal: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(SecureNoise, "draw", refuse)
     assert len(looked(journal).ledger) > 3
     with pytest.raises(dpb.StepError, match="Nothing is drawn"):
-        reserve(Undrawn(), 1.0, LAPLACE, 0)
+        reserve(UndrawableNoise(), 1.0, LAPLACE, 0)
 
 
 @pytest.mark.parametrize("path", sorted(BEFORE.rglob("*.journal")), ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -104,7 +104,7 @@ def test_a_journal_that_grows_while_it_is_read(tmp_path: Path) -> None:
     head = bandit.ledger.head
     opened = AcknowledgedRecords(path)
     play(bandit, 100)
-    overview = looked_at(opened, None)
+    overview = journal_overview(opened, None)
     assert (overview.ledger.head, overview.assigned) == (head, 30)
 
 

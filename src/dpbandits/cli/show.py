@@ -15,7 +15,7 @@ from dpbandits.cli.files import policy_class
 from dpbandits.cli.words import check_ending
 from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Paragraph, Table
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
-from dpbandits.live.persistence import looked_at
+from dpbandits.live.persistence import journal_overview
 from dpbandits.live.reporting.findings import Findings, short_names
 from dpbandits.live.reporting.report_contents import contents
 from dpbandits.live.reporting.report_json import to_plain
@@ -54,7 +54,7 @@ def show_experiment_command(
         page_path(report, records.places)
     kind = None if policy is None else policy_class(policy)
     try:
-        overview = looked_at(records, kind)
+        overview = journal_overview(records, kind)
     except KeyboardInterrupt:
         print("Stopped. Nothing was changed.", file=sys.stderr)
         raise SystemExit(130) from None

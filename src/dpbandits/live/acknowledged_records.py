@@ -67,15 +67,15 @@ class AcknowledgedRecords:
                 break
         else:
             raise JournalError(f"The high-water mark {path} changed at every look: look again.")
-        found = parsed_mark(content or b"", path)
-        if found is None:
+        mark = parsed_mark(content or b"", path)
+        if mark is None:
             raise JournalError(
                 f"The journal {self.path} has no high-water mark {path}, so nobody can tell what was acknowledged. "
                 "If it lies elsewhere, say where (--mark)."
             )
-        if found[0] < 0:
+        if mark[0] < 0:
             raise JournalError(f"The journal {self.path} has yet to begin: nothing in it was acknowledged.")
-        return found
+        return mark
 
 
 def _content(path: Path) -> bytes:

@@ -28,9 +28,9 @@ from dpbandits.live.reporting.arms_table import arms_frame
 from dpbandits.live.reporting.overview_figure import overview_figure
 from dpbandits.live.reporting.report_page import write_page
 from dpbandits.live.reward_scale import OutOfBounds, RewardScale
-from dpbandits.live.rollback_witness import Witness, ask, validated_witness
+from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
 from dpbandits.live.spent_budget import Spent
-from dpbandits.live.step_lock import Turns
+from dpbandits.live.step_lock import StepLock
 from dpbandits.live.units import Visit, validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
@@ -104,25 +104,27 @@ class Bandit:
             sticky=True if sticky is None else _validate.flag(sticky=sticky),
         )
         witness = validated_witness(witness)
-        kept = journal_at(journal, mark)
+        opened_journal = journal_at(journal, mark)
         try:
-            found = None
-            if kept is not None:
-                found = persistence.resumed(kept, configuration, source, sticky_as_begun=sticky is None)
-            if found is None:
+            resumed = None
+            if opened_journal is not None:
+                resumed = persistence.resumed_learner(
+                    opened_journal, configuration, source, sticky_as_begun=sticky is None
+                )
+            if resumed is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
-                configuration, learner = found
-            if kept is not None:
-                persistence.force(kept)  # the witness is told nothing that the disk could still lose
-            ask(witness, learner.ledger.head)
-            if kept is not None:
-                persistence.go_on(kept, configuration, learner)
+                configuration, learner = resumed
+            if opened_journal is not None:
+                persistence.force(opened_journal)  # the witness is told nothing that the disk could still lose
+            ask_witness(witness, learner.ledger.head)
+            if opened_journal is not None:
+                persistence.begin_or_go_on(opened_journal, configuration, learner)
         except BaseException:
-            if kept is not None:
-                kept.close()
+            if opened_journal is not None:
+                opened_journal.close()
             raise
-        self._start(configuration, learner, witness, kept)
+        self._start(configuration, learner, witness, opened_journal)
 
     def _start(
         self, configuration: Configuration, learner: Learner, witness: Witness | None, journal: Journal | None = None
@@ -132,14 +134,14 @@ class Bandit:
         self._journal = journal
         self._witness = witness
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
-        self._turns = Turns(_nothing if journal is None else journal.close)
-        self._draw_ahead()
+        self._lock = StepLock(_nothing if journal is None else journal.close)
+        self._predraw_noise()
 
     @clean
-    def _draw_ahead(self) -> None:
+    def _predraw_noise(self) -> None:
         """Have the noise of a bandit that goes on: no step of it is to draw what it releases."""
-        for arm in {arm for arm, _ in self._learner.places.flights}:
-            self._learner.draw_ahead(arm)
+        for arm in {arm for arm, _ in self._learner.places.pending}:
+            self._learner.predraw_noise(arm)
 
     # ---- deciding and learning
 
@@ -152,7 +154,7 @@ class Bandit:
         which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
         again: for the same person with the same key it is the same assignment.
         """
-        with self._turns.alone():
+        with self._lock.exclusive():
             return self._assign(self._step().units.hashed_visits([(unit, key)]))[0]
 
     @clean
@@ -163,12 +165,12 @@ class Bandit:
 
         All of them are checked before any is assigned, and on disk they are one record. `keys` has one for each.
         """
-        named = _validate.listed(units=units)
-        given = [None] * len(named) if keys is None else _validate.listed(keys=keys)
-        if len(given) != len(named):
-            raise InvalidInput(f"Expected as many keys as units, not {len(given)} for {len(named)}.")
-        with self._turns.alone():
-            return self._assign(self._step().units.hashed_visits(list(zip(named, given, strict=True))))
+        unit_list = _validate.listed(units=units)
+        key_list = [None] * len(unit_list) if keys is None else _validate.listed(keys=keys)
+        if len(key_list) != len(unit_list):
+            raise InvalidInput(f"Expected as many keys as units, not {len(key_list)} for {len(unit_list)}.")
+        with self._lock.exclusive():
+            return self._assign(self._step().units.hashed_visits(list(zip(unit_list, key_list, strict=True))))
 
     @clean
     def close(self, assignment: Assignment | str, reward: float | None = None, key: str | None = None) -> None:
@@ -178,7 +180,7 @@ class Bandit:
         no acknowledgement came, passes a `key` of their own making, such as a random one per answer: a repetition with
         the same key is acknowledged and changes nothing. Anything else is refused with `AlreadyClosed`.
         """
-        with self._turns.alone():
+        with self._lock.exclusive():
             self._close(checked_closings([(assignment, reward, key)], self._step(), self._configuration.rewards))
 
     @clean
@@ -188,13 +190,13 @@ class Bandit:
         All of them are checked before any is taken in, and on disk they are one record, with all that they release.
         """
         items = _validate.listed(answers=answers)
-        with self._turns.alone():
+        with self._lock.exclusive():
             self._close(checked_closings(items, self._step(), self._configuration.rewards))
 
     @clean
     def select(self) -> str | int:
         """Return the arm to play now. The answer stays the same until `update` brings its reward."""
-        with self._turns.alone():
+        with self._lock.exclusive():
             learner = self._step()
             number = learner.selection
             if number is None:
@@ -209,7 +211,7 @@ class Bandit:
     @clean
     def update(self, arm: str | int, reward: float | None = None) -> None:
         """Take in the reward of the arm that `select` returned."""
-        with self._turns.alone():
+        with self._lock.exclusive():
             learner = self._step()
             number = learner.selection
             played = self._configuration.arm_number(arm)
@@ -244,18 +246,18 @@ class Bandit:
     @property
     def ledger(self) -> Ledger:
         """A copy of the ledger: row 0 is the configuration, then one row per release."""
-        with self._turns.alone():
+        with self._lock.exclusive():
             return self._read().ledger.copy()
 
     @property
     def exhausted(self) -> bool:
         """Whether there will be no more releases. Assignments go on from what was released, which costs nothing."""
-        with self._turns.alone():
+        with self._lock.exclusive():
             return self._read().places.exhausted
 
     def open_assignments(self) -> list[Assignment]:
         """Return the assignments that await their reward, oldest first."""
-        with self._turns.alone():
+        with self._lock.exclusive():
             return [self._assignment(number, choice.arm) for number, choice in self._read().awaited.items()]
 
     def estimates(self, confidence: float = 0.95) -> dict[str | int, Estimate]:
@@ -284,7 +286,7 @@ class Bandit:
         write_page(path, self._overview(), () if self._journal is None else self._journal.places)
 
     def _overview(self) -> Overview:
-        with self._turns.alone():
+        with self._lock.exclusive():
             return Overview.of(self._configuration, self._read())
 
     # ---- moving and ending
@@ -296,7 +298,7 @@ class Bandit:
         The text holds secrets (rewards that are in no release yet), and may be resumed once only: a second copy would
         draw its noise again.
         """
-        with self._turns.alone():
+        with self._lock.exclusive():
             self._step()
             if self._journal is not None:
                 raise InvalidInput(
@@ -304,8 +306,8 @@ class Bandit:
                     "together with its mark."
                 )
             text = persistence.to_text(self._configuration, self._learner)
-            self._turns.has_ended = True
-            self._learner.drawing.ahead.drop()
+            self._lock.has_ended = True
+            self._learner.releaser.predrawn.drop()
         return text
 
     @classmethod
@@ -322,21 +324,21 @@ class Bandit:
         bandit = cls.__new__(cls)
         witness = validated_witness(witness)
         configuration, learner = persistence.from_text(text, policy, live_source(noise))
-        ask(witness, learner.ledger.head)
+        ask_witness(witness, learner.ledger.head)
         bandit._start(configuration, learner, witness)
         return bandit
 
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open."""
-        with self._turns.alone():
-            self._turns.has_ended = True
-            self._learner.drawing.ahead.drop()
+        with self._lock.exclusive():
+            self._lock.has_ended = True
+            self._learner.releaser.predrawn.drop()
             if self._journal is not None:
                 self._journal.close()
 
     def _after_failure(self) -> None:
         """Let go of the journal if the step that failed was in the middle, so that it can be opened anew."""
-        self._turns.after_failure()
+        self._lock.after_failure()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A bandit cannot be copied or pickled: the copy would draw its noise again. to_json moves it.")
@@ -351,22 +353,22 @@ class Bandit:
 
     def _assign(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
         learner = self._learner
-        given, records = [], []
+        assignments, records = [], []
         for visit in visits:
-            before = learner.given_before(visit)
-            if before is not None:
-                given.append(replace(self._assignment(before.number, before.arm), is_new=False))
+            past = learner.assignment_again(visit)
+            if past is not None:
+                assignments.append(replace(self._assignment(past.number, past.arm), is_new=False))
                 continue
             choice = learner.choice(visit.unit)
             if choice.block is not None:
-                learner.draw_ahead(choice.arm)  # so long before its release that no batch is both
-            self._turns.is_midway = True
+                learner.predraw_noise(choice.arm)  # so long past its release that no batch is both
+            self._lock.is_midway = True
             number = learner.hand_out(choice, visit, is_selection)
             records.append(persistence.assignment_record(choice, visit, is_selection))
-            given.append(self._assignment(number, choice.arm))
+            assignments.append(self._assignment(number, choice.arm))
         self._write(records)
-        self._turns.is_midway = False
-        return given
+        self._lock.is_midway = False
+        return assignments
 
     def _close(self, closings: Sequence[Closing]) -> None:
         learner = self._learner
@@ -375,15 +377,15 @@ class Bandit:
             arm, block = learner.awaited[number]
             encoded.append(None if block is None else learner.source.encode(value))
             if block is not None:
-                learner.draw_ahead(arm)
-        self._turns.is_midway = True
+                learner.predraw_noise(arm)
+        self._lock.is_midway = True
         released, records = [], []
         for (number, _, key), reward in zip(closings, encoded, strict=True):
             released.append(learner.close(number, reward, key))
             records.append(persistence.closing_record(number, reward, key, released[-1].draws, learner))
         is_release = any(part.draws for part in released)
         # On disk, then confirmed by the witness, then acknowledged, by the mark: only then is it seen by anybody.
-        agreed = partial(ask, self._witness, learner.ledger.head) if is_release else None
+        agreed = partial(ask_witness, self._witness, learner.ledger.head) if is_release else None
         if self._journal is None:
             if agreed is not None:
                 agreed()
@@ -391,18 +393,18 @@ class Bandit:
             self._write(records, durable_mark=is_release, agreed=agreed)
         for part in released:
             learner.learn(part)
-        self._turns.is_midway = False
+        self._lock.is_midway = False
 
     def _write(self, records: list[dict[str, Any]], **how: Any) -> None:
         if self._journal is not None and records:
             self._journal.append(persistence.one_record(records), **how)
 
     def _read(self) -> Learner:
-        self._turns.check_whole()
+        self._lock.check_readable()
         return self._learner
 
     def _step(self) -> Learner:
-        self._turns.check_open()
+        self._lock.check_open()
         return self._learner
 
     def _assignment(self, number: int, arm: int) -> Assignment:

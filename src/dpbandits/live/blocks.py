@@ -21,7 +21,7 @@ from dpbandits.privacy.rounding import bits_up
 
 
 @dataclass
-class Flight:
+class PendingBlock:
     """A block that is being filled and answered. The sum is secret, in the units of the noise source."""
 
     first: int  # the numbers of its first and last assignment
@@ -159,9 +159,9 @@ class Places:
         self.handed_out = [0] * arms  # places of every arm
         self.filling = [0] * arms  # the block of every arm that has the next free place
         self.released = [0] * arms  # blocks of every arm
-        self.flights: dict[tuple[int, int], Flight] = {}  # by arm and block
+        self.pending: dict[tuple[int, int], PendingBlock] = {}  # by arm and block
         # Of every arm, all that was released: the beginning of its next sum, where sums are of all rewards so far.
-        self.landed: list[Any] = [0] * arms
+        self.released_sums: list[Any] = [0] * arms
 
     def free_block(self, arm: int) -> int | None:
         """Return the block with the arm's next free place; None at the horizon or the end of the schedule."""
@@ -175,9 +175,9 @@ class Places:
 
     def take(self, arm: int, number: int, assignment: int) -> None:
         """Give the next place of the arm, which is in this block, to the assignment."""
-        flight = self.flights.setdefault((arm, number), Flight(assignment, assignment, 0, 0))
-        flight.last = assignment
-        flight.unanswered += 1
+        pending_block = self.pending.setdefault((arm, number), PendingBlock(assignment, assignment, 0, 0))
+        pending_block.last = assignment
+        pending_block.unanswered += 1
         self.handed_out[arm] += 1
         self.entered += 1
         if self.handed_out[arm] == self.schedule.count(number + 1):
@@ -185,24 +185,24 @@ class Places:
 
     def answer(self, arm: int, number: int, reward: Any) -> None:
         """Add the reward of one assignment to its block."""
-        flight = self.flights[arm, number]
-        flight.total = flight.total + reward
-        flight.unanswered -= 1
+        pending_block = self.pending[arm, number]
+        pending_block.total = pending_block.total + reward
+        pending_block.unanswered -= 1
 
     def is_complete(self, arm: int) -> bool:
         """Tell whether the arm's next block to release is full and answered."""
-        return self.is_waiting(arm) and self.flights[arm, self.released[arm]].unanswered == 0
+        return self.is_waiting(arm) and self.pending[arm, self.released[arm]].unanswered == 0
 
-    def land(self, arm: int) -> tuple[Block, Flight]:
+    def finish_block(self, arm: int) -> tuple[Block, PendingBlock]:
         """Count the arm's next block as released and return it, with the sum that its release is of."""
         number = self.released[arm]
         block = self.schedule.block(number)
         assert block is not None
-        flight = self.flights.pop((arm, number))
+        pending_block = self.pending.pop((arm, number))
         if self.schedule.is_cumulative:
-            flight.total = self.landed[arm] = self.landed[arm] + flight.total
+            pending_block.total = self.released_sums[arm] = self.released_sums[arm] + pending_block.total
         self.released[arm] += 1
-        return block, flight
+        return block, pending_block
 
     @property
     def all_released(self) -> bool:
@@ -222,10 +222,10 @@ class Places:
             "filling": self.filling,
             "released": self.released,
             "flights": [
-                [*key, flight.first, flight.last, flight.unanswered, int(flight.total)]
-                for key, flight in self.flights.items()
+                [*key, pending_block.first, pending_block.last, pending_block.unanswered, int(pending_block.total)]
+                for key, pending_block in self.pending.items()
             ],
-            "landed": [int(total) for total in self.landed],
+            "landed": [int(total) for total in self.released_sums],
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -234,8 +234,10 @@ class Places:
         self.handed_out = list(snapshot["handed_out"])
         self.filling = list(snapshot["filling"])
         self.released = list(snapshot["released"])
-        self.flights = {(arm, block): Flight(*flight) for arm, block, *flight in snapshot["flights"]}
-        self.landed = list(snapshot["landed"])
+        self.pending = {
+            (arm, block): PendingBlock(*pending_block) for arm, block, *pending_block in snapshot["flights"]
+        }
+        self.released_sums = list(snapshot["landed"])
 
     def _can_fill(self, arm: int) -> bool:
         block = self.schedule.block(self.filling[arm])

@@ -165,11 +165,11 @@ class Terms:
 
 def read_format(plain: dict[str, Any]) -> int:
     """Return the format of a configuration that was written down, if this version reads it."""
-    found = plain["format"]
-    if type(found) is not int or found not in FORMATS:
+    file_format = plain["format"]
+    if type(file_format) is not int or file_format not in FORMATS:
         known = f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}"
-        raise InvalidInput(f"Expected format={shown(found)} to be {known}, which this version reads.")
-    return found
+        raise InvalidInput(f"Expected format={shown(file_format)} to be {known}, which this version reads.")
+    return file_format
 
 
 def read_sticky(plain: dict[str, Any]) -> bool:

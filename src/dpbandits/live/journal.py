@@ -211,10 +211,10 @@ class Journal:
 
 def journal_at(path: object, mark: object) -> Journal | None:
     """Return the journal at a path, not yet read; None without a path."""
-    for name, given in (("journal", path), ("mark", mark)):
-        is_path = isinstance(given, str | os.PathLike) and isinstance(os.fspath(given), str) and os.fspath(given) != ""
-        if given is not None and not is_path:
-            raise InvalidInput(f"Expected {name}={shown(given)} to be the path of a file.")
+    for name, value in (("journal", path), ("mark", mark)):
+        is_path = isinstance(value, str | os.PathLike) and isinstance(os.fspath(value), str) and os.fspath(value) != ""
+        if value is not None and not is_path:
+            raise InvalidInput(f"Expected {name}={shown(value)} to be the path of a file.")
     if path is None:
         if mark is not None:
             raise InvalidInput(f"Expected mark={shown(mark)} together with a journal, whose mark it is.")

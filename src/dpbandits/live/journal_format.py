@@ -53,9 +53,9 @@ def line_of(checksum: str, record: dict[str, Any]) -> tuple[bytes, str]:
 
 def parsed_line(checksum: str, line: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the record of a line and its checksum; None if the line is not what was written after `checksum`."""
-    found, text = line[:_DIGITS], line[_DIGITS + 1 : -1]
+    prefix, text = line[:_DIGITS], line[_DIGITS + 1 : -1]
     checksum = chained(checksum, text)
-    if not line.endswith(b"\n") or line[_DIGITS : _DIGITS + 1] != b" " or found != checksum.encode("ascii"):
+    if not line.endswith(b"\n") or line[_DIGITS : _DIGITS + 1] != b" " or prefix != checksum.encode("ascii"):
         return None, ""
     try:
         record = json.loads(text)

@@ -16,12 +16,12 @@ from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Places, entering_limit, schedule_of
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Estimator, Statistic
-from dpbandits.live.live_noise import Drawing, Drawn, LiveNoise, is_same_scale
+from dpbandits.live.live_noise import LiveNoise, ReleasedValue, Releaser, is_same_scale
 from dpbandits.live.policy_choice import chosen_arm
 from dpbandits.live.predrawn_noise import MOST
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.schedule_cost import check_promise
-from dpbandits.live.units import Seen, Units, Visit, is_hash
+from dpbandits.live.units import PastAssignment, Units, Visit, is_hash
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import forget, restore, to_plain
 from dpbandits.policies import update
@@ -35,16 +35,16 @@ class Choice(NamedTuple):
     block: int | None
 
 
-class Released(NamedTuple):
+class ClosingReleases(NamedTuple):
     """What one closing releases: blocks of an arm in a row, from number `first` on."""
 
     arm: int
     first: int
-    draws: list[Drawn]
+    draws: list[ReleasedValue]
 
 
 class Learner:
-    """A policy's state, the blocks in flight, the open assignments, the releases."""
+    """A policy's state, the pending blocks, the open assignments, the releases."""
 
     def __init__(self, configuration: Configuration, terms: Terms, source: SecureNoise, *, same: float = 0.0) -> None:
         arms = len(configuration.arms)
@@ -72,12 +72,12 @@ class Learner:
         self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
         self.ledger = Ledger()
         self.ledger.append({**configuration.to_dict(), **terms.to_dict(configuration.file_format)})
-        self.drawing = Drawing(source, self.ledger)
+        self.releaser = Releaser(source, self.ledger)
         self.noise = LiveNoise(configuration.scale_bits)
         self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
         self.awaited: dict[int, Choice] = {}  # open assignments by number
         self.keys: dict[int, str] = {}  # of closed ones, as hashes: a closing that comes again is known by its key
-        self.visits: dict[str, Seen] = {}  # by the hashes of their keys: so is one that is asked for again
+        self.visits: dict[str, PastAssignment] = {}  # by the hashes of their keys: so is one that is asked for again
         self.assigned = 0
         self.assigned_to = [0] * arms
         self.decisions = 0
@@ -94,7 +94,7 @@ class Learner:
             return False
         if not 0 <= choice.arm < len(self.statistics) or (unit is None and self.units.contributions > 1):
             return False
-        if self.units.given_arm(unit) not in (None, choice.arm) or choice != self._placed(choice.arm, unit):
+        if self.units.fixed_arm(unit) not in (None, choice.arm) or choice != self._placed(choice.arm, unit):
             return False
         return not self._is_settled(unit)
 
@@ -108,23 +108,23 @@ class Learner:
 
     def choice(self, unit: str | None) -> Choice:
         """Return what the next assignment will be. Nothing changes."""
-        given = self.units.given_arm(unit)
-        return self._placed(self._next_arm() if given is None else given, unit)
+        fixed_arm = self.units.fixed_arm(unit)
+        return self._placed(self._next_arm() if fixed_arm is None else fixed_arm, unit)
 
-    def given_before(self, visit: Visit) -> Seen | None:
+    def assignment_again(self, visit: Visit) -> PastAssignment | None:
         """Return what somebody gets again, who asks again or of whom nothing new would enter; None if it is new."""
         if visit.key in self.visits:
             return self.visits[str(visit.key)]
-        return self.units.seen[str(visit.unit)] if self._is_settled(visit.unit) else None
+        return self.units.latest[str(visit.unit)] if self._is_settled(visit.unit) else None
 
     def _is_settled(self, unit: str | None) -> bool:
         """Tell whether nothing more of a person can enter, now or ever, so that they keep what they have."""
-        if not self.units.repeats or unit not in self.units.seen:
+        if not self.units.repeats or unit not in self.units.latest:
             return False
         if not self.units.may_enter(unit):
             return True
-        given = self.units.given_arm(unit)
-        arms = range(len(self.statistics)) if given is None else [given]
+        fixed_arm = self.units.fixed_arm(unit)
+        arms = range(len(self.statistics)) if fixed_arm is None else [fixed_arm]
         return all(self.places.free_block(arm) is None for arm in arms)
 
     def _placed(self, arm: int, unit: str | None) -> Choice:
@@ -142,7 +142,7 @@ class Learner:
     def hand_out(self, choice: Choice, visit: Visit, is_selection: bool) -> int:
         """Make the assignment and return its number."""
         unit, key = visit
-        if self.units.given_arm(unit) is None:  # else nothing was decided: turns and t go on as if nobody had come
+        if self.units.fixed_arm(unit) is None:  # else nothing was decided: turns and t go on as if nobody had come
             self.decisions += 1
         self.assigned += 1
         self.assigned_to[choice.arm] += 1
@@ -151,7 +151,7 @@ class Learner:
             self.places.take(choice.arm, choice.block, number)
         self.units.note(unit, choice.arm, number, choice.block is not None)
         if key is not None:
-            self.visits[key] = Seen(0, choice.arm, number)
+            self.visits[key] = PastAssignment(0, choice.arm, number)
         self.awaited[number] = choice
         if is_selection:
             self.selection = number
@@ -163,20 +163,22 @@ class Learner:
 
     # ---- closing
 
-    def draw_ahead(self, arm: int) -> None:
+    def predraw_noise(self, arm: int) -> None:
         """Have noise for the arm's next releases, before a step that may need it. Nothing changes that is ever seen."""
         places = self.places
         # Every block that is full or being filled. The step that completes it finds its noise drawn.
-        missing = places.filling[arm] + 1 - places.released[arm] - self.drawing.ahead.count(arm)
+        missing = places.filling[arm] + 1 - places.released[arm] - self.releaser.predrawn.count(arm)
         if missing > 0:
             begin = places.filling[arm] + 1 - missing
             blocks = [self.schedule.block(begin + number) for number in range(missing)]
             # As many as it has had releases, so seldom. A bad block that is still far away disturbs nobody.
             with suppress(InvalidInput):
                 blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, places.released[arm]))))
-            self.drawing.ahead.draw(arm, [block.scale for block in blocks if block is not None])
+            self.releaser.predrawn.draw(arm, [block.scale for block in blocks if block is not None])
 
-    def close(self, number: int, reward: Any, key: str | None, stored: list[Drawn] | None = None) -> Released:
+    def close(
+        self, number: int, reward: Any, key: str | None, stored: list[ReleasedValue] | None = None
+    ) -> ClosingReleases:
         """Take in a reward, in the units of the noise source, and return what is released now.
 
         `key` is remembered, as the hash that it is. `stored` holds the values if they were drawn before. The policy
@@ -187,21 +189,21 @@ class Learner:
             self.keys[number] = key
         if self.selection == number:
             self.selection = None
-        released = Released(arm, self.places.released[arm], [])
+        released = ClosingReleases(arm, self.places.released[arm], [])
         if block is not None:
             self.places.answer(arm, block, reward)
             while self.places.is_complete(arm):
                 released.draws.append(self._draw(arm, None if stored is None else stored[len(released.draws)]))
         return released
 
-    def _draw(self, arm: int, stored: Drawn | None) -> Drawn:
+    def _draw(self, arm: int, stored: ReleasedValue | None) -> ReleasedValue:
         number = self.places.released[arm]
-        block, flight = self.places.land(arm)
+        block, pending_block = self.places.finish_block(arm)
         count = block.last - block.first + 1
-        context = {"release": number + 1, "count": count, "first": flight.first, "last": flight.last}
-        return self.drawing.drawn(block, flight.total, arm, context, stored)
+        context = {"release": number + 1, "count": count, "first": pending_block.first, "last": pending_block.last}
+        return self.releaser.release(block, pending_block.total, arm, context, stored)
 
-    def learn(self, released: Released) -> None:
+    def learn(self, released: ClosingReleases) -> None:
         """Hand to the policy what was released."""
         arm = released.arm
         for number, drawn in enumerate(released.draws, start=released.first):
@@ -221,7 +223,7 @@ class Learner:
     def is_fresh(self) -> bool:
         """Whether nothing has happened yet."""
         fresh = Places(len(self.statistics), self.schedule, self.places.horizon).snapshot()
-        is_unplayed = self.places.snapshot() == fresh and len(self.ledger) == 1 and not self.units.seen
+        is_unplayed = self.places.snapshot() == fresh and len(self.ledger) == 1 and not self.units.latest
         counts = self.assigned, self.decisions, self.assigned_to, self.selection
         is_empty = not self.awaited and not self.keys and not self.visits
         return is_unplayed and is_empty and counts == (0, 0, [0] * len(self.statistics), None)
@@ -231,7 +233,7 @@ class Learner:
         return {
             "tag": self.tag,
             "key": self.units.key,
-            "units": self.units.seen,
+            "units": self.units.latest,
             "assigned": self.assigned,
             "decisions": self.decisions,
             "selection": self.selection,
@@ -248,12 +250,12 @@ class Learner:
         """Put a snapshot into a fresh learner of the same configuration."""
         self.tag = snapshot["tag"]
         self.units.key = snapshot["key"]
-        self.units.seen = {unit: Seen(*seen) for unit, seen in snapshot["units"].items()}
+        self.units.latest = {unit: PastAssignment(*seen) for unit, seen in snapshot["units"].items()}
         self.assigned = snapshot["assigned"]
         # Earlier versions kept only those that have a place.
         self.assigned_to = list(snapshot.get("assigned_to", snapshot["places"]["handed_out"]))
         self.keys = dict(snapshot.get("keys", []))
-        self.visits = {key: Seen(*seen) for key, seen in snapshot.get("visits", {}).items()}
+        self.visits = {key: PastAssignment(*seen) for key, seen in snapshot.get("visits", {}).items()}
         self.decisions = snapshot["decisions"]
         self.selection = snapshot["selection"]
         self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}
@@ -261,7 +263,7 @@ class Learner:
         self.places.restore({"landed": [0] * len(self.statistics), **snapshot["places"]})
         if "landed" not in snapshot["places"]:
             self._take_over_sums()
-        self.ledger = self.drawing.ledger = Ledger.from_jsonl(snapshot["ledger"])
+        self.ledger = self.releaser.ledger = Ledger.from_jsonl(snapshot["ledger"])
         for row in self.ledger:
             if row.number > 0:
                 self._take_over(row.content)
@@ -285,5 +287,5 @@ class Learner:
             if number and block is not None and self.schedule.is_cumulative:
                 noise, state = RehearsedNoise(), copy.deepcopy(self.state)
                 update(self.params, state, arm, block.last - self.schedule.count(number), 0, self.decisions + 1, noise)
-                self.places.landed[arm] = int(noise.asked[0][0])
+                self.places.released_sums[arm] = int(noise.requests[0][0])
         forget(self.state)

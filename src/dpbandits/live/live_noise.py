@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dpbandits.errors import StepError, WrongKind
 from dpbandits.live.blocks import live_scale
-from dpbandits.live.predrawn_noise import NoiseAhead
+from dpbandits.live.predrawn_noise import PredrawnNoise
 from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release
 from dpbandits.mechanisms.recording import release_row
 from dpbandits.policies import Block
@@ -31,7 +31,7 @@ def live_source(noise: object) -> SecureNoise:
     return noise
 
 
-class Undrawn(SecureNoise):
+class UndrawableNoise(SecureNoise):
     """The noise source where nothing may be drawn: releases that were made before are read, and no more."""
 
     def draw(self, scale: float, mechanism: int) -> int:
@@ -44,32 +44,34 @@ def is_same_scale(stored: float, scheduled: float) -> bool:
     return abs(stored / scheduled - 1) <= _SAME
 
 
-class Drawn(NamedTuple):
+class ReleasedValue(NamedTuple):
     """A released value and the scale of its noise in grid steps; None if it was drawn before scales were stored."""
 
     value: float
     steps: float | None
 
 
-class Drawing:
+class Releaser:
     """What draws: adds noise to a sum, which is secret, and writes the release into the ledger."""
 
     def __init__(self, source: SecureNoise, ledger: Ledger) -> None:
-        self.ahead = NoiseAhead(source)
+        self.predrawn = PredrawnNoise(source)
         self.ledger = ledger
         self._source = source
 
-    def drawn(self, block: Block, total: Any, arm: int, context: dict[str, Any], stored: Drawn | None) -> Drawn:
+    def release(
+        self, block: Block, total: Any, arm: int, context: dict[str, Any], stored: ReleasedValue | None
+    ) -> ReleasedValue:
         """Return the release of a block's sum, described by the context; `stored` if it was drawn before."""
         row = release_row(self._event(block, stored), arm, context)
         if stored is None:
-            value = float(release(self._source, total + self.ahead.take(arm, block.scale), CARRIED, LAPLACE, arm))
+            value = float(release(self._source, total + self.predrawn.take(arm, block.scale), CARRIED, LAPLACE, arm))
         else:
             value = float(stored.value)
         self.ledger.append({**row, "value": value})
-        return Drawn(value, row["scale"])
+        return ReleasedValue(value, row["scale"])
 
-    def _event(self, block: Block, stored: Drawn | None) -> Event:
+    def _event(self, block: Block, stored: ReleasedValue | None) -> Event:
         if stored is None or stored.steps is None:
             return self._source.event(block.scale)
         grid = 2**self._source.grid_bits
@@ -89,7 +91,7 @@ class LiveNoise:
         """Allow one release of this arm with this scale, which has this value."""
         self._due = (arm, scale, value)
 
-    def asked(self, arm: int, scale: float, mechanism: int) -> float:
+    def take_due(self, arm: int, scale: float, mechanism: int) -> float:
         """Return the value that is due, if it is the one that the policy asks for."""
         due, self._due = self._due, None
         is_due = due is not None and due[:2] == (arm, live_scale(scale, self._scale_bits))
@@ -105,4 +107,4 @@ class LiveNoise:
 
 @release.register(LiveNoise)
 def _release(noise: LiveNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    return noise.asked(arm, scale, mechanism)
+    return noise.take_due(arm, scale, mechanism)

@@ -19,7 +19,7 @@ from dpbandits.live.configuration import Configuration, Terms, read_format, read
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
-from dpbandits.live.live_noise import Drawn, Undrawn
+from dpbandits.live.live_noise import ReleasedValue, UndrawableNoise
 from dpbandits.live.policy_names import policy_of
 from dpbandits.live.schedule_cost import SAME, check_terms
 from dpbandits.live.units import Visit
@@ -47,7 +47,7 @@ def assignment_record(choice: Choice, visit: Visit, is_selection: bool) -> dict[
 
 
 def closing_record(
-    number: int, reward: Any, key: str | None, released: list[Drawn], learner: Learner
+    number: int, reward: Any, key: str | None, released: list[ReleasedValue], learner: Learner
 ) -> dict[str, Any]:
     """Return the record of a closing; the reward is None if it enters nothing."""
     record: dict[str, Any] = {"close": number, "reward": reward}
@@ -67,13 +67,13 @@ def one_record(steps: list[dict[str, Any]]) -> dict[str, Any]:
     return steps[0] if len(steps) == 1 else {"batch": steps}
 
 
-def take_again(learner: Learner, record: dict[str, Any]) -> bool:
+def replay(learner: Learner, record: dict[str, Any]) -> bool:
     """Take the steps of a record, and tell whether they came out as they were recorded."""
     steps = record.get("batch", [record])
-    return bool(steps) and record == one_record(steps) and all(_take_step_again(learner, step) for step in steps)
+    return bool(steps) and record == one_record(steps) and all(_replay_step(learner, step) for step in steps)
 
 
-def _take_step_again(learner: Learner, record: dict[str, Any]) -> bool:
+def _replay_step(learner: Learner, record: dict[str, Any]) -> bool:
     if "assign" in record:
         visit, choice = Visit(record.get("unit"), record.get("key")), Choice(record["assign"], record["block"])
         is_selection = record.get("selection") is True
@@ -94,11 +94,11 @@ def _take_step_again(learner: Learner, record: dict[str, Any]) -> bool:
     return again == record
 
 
-def _stored(record: dict[str, Any]) -> list[Drawn]:
+def _stored(record: dict[str, Any]) -> list[ReleasedValue]:
     if "released" not in record:
         return []
     values = record["released"]
-    drawn = [Drawn(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)]
+    drawn = [ReleasedValue(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)]
     if not all(type(value) is float and type(steps) in (float, type(None)) for value, steps in drawn):
         raise InvalidInput("Expected released values and their scales as numbers.")
     return drawn
@@ -108,7 +108,7 @@ def _stored(record: dict[str, Any]) -> list[Drawn]:
 
 
 @clean
-def resumed(
+def resumed_learner(
     journal: Journal, configuration: Configuration, source: SecureNoise, *, sticky_as_begun: bool
 ) -> tuple[Configuration, Learner] | None:
     """Return the learner that a journal ends with, and its configuration; None if it has yet to begin.
@@ -122,14 +122,14 @@ def resumed(
         if sticky_as_begun:
             asked = replace(asked, sticky=read_sticky(begun))
         # An earlier format has no word for it, and none of its bandits is sticky.
-        _check_begun(journal, {"sticky": False, **begun}, {"sticky": asked.sticky, **asked.to_dict()})
+        _check_same_configuration(journal, {"sticky": False, **begun}, {"sticky": asked.sticky, **asked.to_dict()})
         return asked
 
-    return _followed(journal, as_asked, source)
+    return _replayed(journal, as_asked, source)
 
 
 @clean
-def looked_at(journal: AcknowledgedRecords, kind: type[Policy] | None) -> Overview:
+def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) -> Overview:
     """Return what may be shown of the bandit whose journal this is. A policy that is not ours comes as its class.
 
     The steps are taken again with a source that draws nothing, and nothing is written.
@@ -138,30 +138,30 @@ def looked_at(journal: AcknowledgedRecords, kind: type[Policy] | None) -> Overvi
     def as_begun(begun: dict[str, Any]) -> Configuration:
         return Configuration.from_dict(begun, None if kind is None else policy_of(kind, begun["policy"]))
 
-    found = _followed(journal, as_begun, None)
-    assert found is not None, "a record was acknowledged"
-    return Overview.of(*found)
+    bandit = _replayed(journal, as_begun, None)
+    assert bandit is not None, "a record was acknowledged"
+    return Overview.of(*bandit)
 
 
-def _followed(
+def _replayed(
     journal: Journal | AcknowledgedRecords,
     configured: Callable[[dict[str, Any]], Configuration],
     source: SecureNoise | None,
 ) -> tuple[Configuration, Learner] | None:
-    found = None
+    bandit = None
     with Progress(journal.acknowledged, "steps") as bar:
         bar.describe("reading")
         for number, record in enumerate(journal.records()):
-            if found is None:
-                found = _first(journal, record, configured, source)
-            elif not _is_followed(found[1], record):
+            if bandit is None:
+                bandit = _first_learner(journal, record, configured, source)
+            elif not _is_replayed(bandit[1], record):
                 raise JournalError(
                     f"The journal {journal.path} cannot be followed from record {number} on: "
                     "it was written by another version of dpbandits or of the policy."
                 )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
-    return found
+    return bandit
 
 
 @clean
@@ -171,7 +171,7 @@ def force(journal: Journal) -> None:
 
 
 @clean
-def go_on(journal: Journal, configuration: Configuration, learner: Learner) -> None:
+def begin_or_go_on(journal: Journal, configuration: Configuration, learner: Learner) -> None:
     """Make a journal, all of which was read, ready to be appended to; an empty one begins with the learner."""
     if journal.is_empty:
         journal.begin(_snapshot(configuration, learner))
@@ -179,7 +179,7 @@ def go_on(journal: Journal, configuration: Configuration, learner: Learner) -> N
         journal.go_on()
 
 
-def _first(
+def _first_learner(
     journal: Journal | AcknowledgedRecords,
     record: dict[str, Any],
     configured: Callable[[dict[str, Any]], Configuration],
@@ -189,7 +189,7 @@ def _first(
     problem = None
     try:
         configuration = configured(record["configuration"])
-        learner = _restored(configuration, record["learner"], source or Undrawn(configuration.grid_bits))
+        learner = _restored(configuration, record["learner"], source or UndrawableNoise(configuration.grid_bits))
         if not learner.is_fresh:
             raise InvalidInput("Its first record is not that of a fresh bandit.")
         return configuration, learner
@@ -202,27 +202,27 @@ def _first(
     raise JournalError(f"The journal {journal.path} cannot be followed. {problem}")
 
 
-def _check_begun(journal: Journal, begun: dict[str, Any], asked: dict[str, Any]) -> None:
+def _check_same_configuration(journal: Journal, begun: dict[str, Any], asked: dict[str, Any]) -> None:
     for name in sorted(asked.keys() | begun.keys()):
         if begun.get(name) != asked.get(name):
-            before, now = _different(begun.get(name), asked.get(name))
+            before, now = _differences(begun.get(name), asked.get(name))
             raise JournalError(
                 f"The journal {journal.path} was begun with {name}={shown(before)}, not with {shown(now)}."
             )
 
 
-def _different(one: Any, other: Any) -> tuple[Any, Any]:
+def _differences(one: Any, other: Any) -> tuple[Any, Any]:
     """Return two values; of two dicts, such as the settings of one policy, only what differs, and the name."""
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return one, other
-    told = [key for key in one.keys() | other.keys() if key == "name" or one.get(key) != other.get(key)]
-    first, second = ({key: each[key] for key in each if key in told} for each in (one, other))
+    names = [key for key in one.keys() | other.keys() if key == "name" or one.get(key) != other.get(key)]
+    first, second = ({key: each[key] for key in each if key in names} for each in (one, other))
     return first, second
 
 
-def _is_followed(learner: Learner, record: dict[str, Any]) -> bool:
+def _is_replayed(learner: Learner, record: dict[str, Any]) -> bool:
     try:
-        return take_again(learner, record)
+        return replay(learner, record)
     except Exception:  # noqa: BLE001  (a record that somebody made up may be anything)
         return False
 
@@ -232,7 +232,7 @@ def _is_followed(learner: Learner, record: dict[str, Any]) -> bool:
 
 def to_text(configuration: Configuration, learner: Learner) -> str:
     """Return a bandit as JSON."""
-    return json.dumps({"warning": WARNING, **_sealed(_snapshot(configuration, learner))}, allow_nan=False)
+    return json.dumps({"warning": WARNING, **_with_checksum(_snapshot(configuration, learner))}, allow_nan=False)
 
 
 def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Configuration, Learner]:
@@ -240,7 +240,7 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Co
     try:
         plain = json.loads(text)
         snapshot = {name: plain[name] for name in ("configuration", "learner")}
-        is_whole = _sealed(snapshot)["checksum"] == plain["checksum"]
+        is_whole = _with_checksum(snapshot)["checksum"] == plain["checksum"]
     except (ValueError, KeyError, TypeError, RecursionError):
         is_whole = False
     if not is_whole:
@@ -253,7 +253,7 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Co
     return configuration, _restored(configuration, snapshot["learner"], source)
 
 
-def _sealed(snapshot: dict[str, Any]) -> dict[str, Any]:
+def _with_checksum(snapshot: dict[str, Any]) -> dict[str, Any]:
     checksum = hashlib.sha256(json.dumps(snapshot, sort_keys=True).encode("ascii")).hexdigest()
     return {**snapshot, "checksum": checksum}
 

@@ -18,42 +18,44 @@ from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
 MOST = 16  # noises of one arm that are drawn at a time
 
 
-class NoiseAhead:
+class PredrawnNoise:
     """What was drawn for the next releases of every arm, in their order. All of it is secret."""
 
     def __init__(self, source: SecureNoise) -> None:
         self._source = source
-        self._kept: dict[int, deque[tuple[float, Any]]] = {}  # by arm: scale and noise
+        self._noises: dict[int, deque[tuple[float, Any]]] = {}  # by arm: scale and noise
         _ALL.add(self)
 
     def count(self, arm: int) -> int:
         """Return for how many of the arm's next releases there is noise."""
-        kept = self._kept.get(arm)
-        return 0 if kept is None else len(kept)
+        noises = self._noises.get(arm)
+        return 0 if noises is None else len(noises)
 
     def draw(self, arm: int, scales: Iterable[float]) -> None:
         """Draw the noise of so many more releases of the arm."""
         drawn = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
-        self._kept.setdefault(arm, deque()).extend(drawn)
+        self._noises.setdefault(arm, deque()).extend(drawn)
 
     def take(self, arm: int, scale: float) -> Any:
         """Return the noise of the arm's next release and forget it; if there is none, it is drawn now."""
         if not self.count(arm):
             self.draw(arm, [scale])
-        found, noise = self._kept[arm].popleft()
-        if found != scale:
-            raise StepError(f"The noise of arm {arm} was drawn with scale {found}, and its release takes {scale}.")
+        drawn_scale, noise = self._noises[arm].popleft()
+        if drawn_scale != scale:
+            raise StepError(
+                f"The noise of arm {arm} was drawn with scale {drawn_scale}, and its release takes {scale}."
+            )
         return noise
 
     def drop(self) -> None:
         """Forget everything. Nobody has seen it, so drawing again costs nothing."""
-        self._kept = {}
+        self._noises = {}
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("Noise that was drawn ahead cannot be copied or pickled: it would be used twice.")
 
 
-_ALL: weakref.WeakSet[NoiseAhead] = weakref.WeakSet()
+_ALL: weakref.WeakSet[PredrawnNoise] = weakref.WeakSet()
 
 
 def _drop_in_child() -> None:

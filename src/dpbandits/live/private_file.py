@@ -83,15 +83,15 @@ class PrivateFile:
 
     def _open(self, flags: int) -> None:
         self._handle = io.FileIO(os.open(self.place, flags | os.O_NOFOLLOW | os.O_CLOEXEC, _PRIVATE), "r+")
-        found = os.fstat(self._handle.fileno())
-        self._identity = (found.st_dev, found.st_ino)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(self._handle.fileno())
+        self._identity = (status.st_dev, status.st_ino)
+        if not stat.S_ISREG(status.st_mode):
             raise self._unopened("it is not a regular file")
-        if found.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid():
             raise self._unopened("it belongs to another user")
-        if found.st_nlink != 1:
+        if status.st_nlink != 1:
             raise self._unopened("it has a second name (a hard link)")
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise self._unopened("others can write it; if what it holds can be trusted, run chmod 600 on it")
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,10 +134,10 @@ class PrivateFile:
     def is_in_place(self, size: int | None = None) -> bool:
         """Tell whether the file is still the one that its name stands for, with so many bytes if that is asked."""
         try:
-            found = os.stat(self.place, follow_symlinks=False)
+            status = os.stat(self.place, follow_symlinks=False)
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == self._identity and size in (None, found.st_size)
+        return (status.st_dev, status.st_ino) == self._identity and size in (None, status.st_size)
 
     # ---- writing
 

@@ -31,12 +31,12 @@ class RehearsedNoise:
 
     def __init__(self) -> None:
         self.answer = 0.0
-        self.asked: list[tuple[Any, float, int, int]] = []  # secret, scale, mechanism, arm
+        self.requests: list[tuple[Any, float, int, int]] = []  # secret, scale, mechanism, arm
 
 
 @release.register(RehearsedNoise)
 def _release(noise: RehearsedNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    noise.asked.append((secret, scale, mechanism, arm))
+    noise.requests.append((secret, scale, mechanism, arm))
     return noise.answer
 
 
@@ -95,22 +95,22 @@ class _Stage:
         # Noise takes means anywhere, also out of [0, 1].
         self.noise.answer = _MEANS[(number + arm) % len(_MEANS)] * (block.last - block.first + 1)
         update(self.params, self.state, arm, plays, reward, self.played + 1, self.noise)
-        asked, self.noise.asked = self.noise.asked, []
-        if len(asked) != 1:
-            self._refuse(arm, number, "one release", str(len(asked)))
-        ((secret, scale, mechanism, of_arm),) = asked
+        requests, self.noise.requests = self.noise.requests, []
+        if len(requests) != 1:
+            self._refuse(arm, number, "one release", str(len(requests)))
+        ((secret, scale, mechanism, of_arm),) = requests
         if (live_scale(scale, self.scale_bits), mechanism, of_arm) != (block.scale, LAPLACE, arm):
             kind = "Laplace" if mechanism == LAPLACE else "other"
             wanted = f"a release of arm {arm} with Laplace noise of scale {block.scale}"
             self._refuse(arm, number, wanted, f"one of arm {of_arm} with {kind} noise of scale {scale}")
         if parts(secret) != parts(expected):
             is_shifted = parts(secret)[1] == parts(expected)[1]
-            found = "one with a constant added" if is_shifted else _named(secret)
-            self._refuse(arm, number, _named(expected), found)
+            actual = "one with a constant added" if is_shifted else _named(secret)
+            self._refuse(arm, number, _named(expected), actual)
 
-    def _refuse(self, arm: int, number: int, expected: str, found: str) -> NoReturn:
+    def _refuse(self, arm: int, number: int, expected: str, actual: str) -> NoReturn:
         raise InvalidInput(
-            f"Expected `update` of policy={self.policy.name} to make {expected}, not {found}, "
+            f"Expected `update` of policy={self.policy.name} to make {expected}, not {actual}, "
             f"at the end of block {number} of arm {arm}."
         )
 

@@ -24,7 +24,7 @@ def validated_witness(witness: Any) -> Witness | None:
     return witness  # type: ignore[no-any-return]
 
 
-def ask(witness: Witness | None, head: Head) -> None:
+def ask_witness(witness: Witness | None, head: Head) -> None:
     """Refuse to go on if the witness knows better, or does not answer."""
     if witness is None:
         return

@@ -16,7 +16,7 @@ FAILED = (
 )
 
 
-class Turns:
+class StepLock:
     """Who may take a step now.
 
     Args:
@@ -35,7 +35,7 @@ class Turns:
         self._lock = threading.RLock()
         self._process = this_process()
 
-    def alone(self) -> AbstractContextManager[bool]:
+    def exclusive(self) -> AbstractContextManager[bool]:
         """Return the lock: one process, one thread, and in that thread one step at a time.
 
         A signal handler or a finalizer that runs in the middle of a step is refused. (The lock is left by C code, which
@@ -47,7 +47,7 @@ class Turns:
             raise StepError(BUSY)
         return self._lock
 
-    def check_whole(self) -> None:
+    def check_readable(self) -> None:
         """With the lock: refuse to read what a step has left halfway."""
         if self.is_midway:
             self._let_go_if_midway()
@@ -55,7 +55,7 @@ class Turns:
 
     def check_open(self) -> None:
         """With the lock: refuse a step after the last one."""
-        self.check_whole()
+        self.check_readable()
         if self.has_ended:
             raise StepError(ENDED)
 

@@ -38,7 +38,7 @@ def _validated_key(key: object) -> str | None:
     raise InvalidInput(f"Expected key={_validate.shown(key)} to be text of 1 to {_LONGEST} characters.")
 
 
-class Seen(NamedTuple):
+class PastAssignment(NamedTuple):
     """What is remembered of a person: how often they entered, and their latest assignment."""
 
     entered: int
@@ -67,7 +67,7 @@ class Units:
         self.sticky = sticky
         self.repeats = repeats
         self.key = secrets.token_hex(32)
-        self.seen: dict[str, Seen] = {}  # by hash
+        self.latest: dict[str, PastAssignment] = {}  # by hash
 
     def hashed(self, unit: str | int | None) -> str | None:
         """Return the keyed hash of a person's name; None for somebody who gives one reward and no name."""
@@ -108,21 +108,21 @@ class Units:
         encoded = text.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(encoded, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose).hexdigest()
 
-    def given_arm(self, hashed: str | None) -> int | None:
+    def fixed_arm(self, hashed: str | None) -> int | None:
         """Return the arm that a person gets because they had it before; None if it is to be chosen."""
-        seen = self._seen(hashed)
-        return seen.arm if seen is not None and (self.sticky or not self.may_enter(hashed)) else None
+        latest = self._latest(hashed)
+        return latest.arm if latest is not None and (self.sticky or not self.may_enter(hashed)) else None
 
     def may_enter(self, hashed: str | None) -> bool:
         """Tell whether one more reward of a person may enter the learner."""
-        seen = self._seen(hashed)
-        return seen is None or seen.entered < self.contributions
+        latest = self._latest(hashed)
+        return latest is None or latest.entered < self.contributions
 
     def note(self, hashed: str | None, arm: int, number: int, enters: bool) -> None:
         """Remember that a person was given an arm, by which assignment, and whether their reward enters the learner."""
         if hashed is not None:
-            seen = self._seen(hashed)
-            self.seen[hashed] = Seen((0 if seen is None else seen.entered) + enters, arm, number)
+            latest = self._latest(hashed)
+            self.latest[hashed] = PastAssignment((0 if latest is None else latest.entered) + enters, arm, number)
 
-    def _seen(self, hashed: str | None) -> Seen | None:
-        return None if hashed is None else self.seen.get(hashed)
+    def _latest(self, hashed: str | None) -> PastAssignment | None:
+        return None if hashed is None else self.latest.get(hashed)

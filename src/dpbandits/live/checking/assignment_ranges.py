@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 
-class Stretch(NamedTuple):
+class AssignmentRange(NamedTuple):
     """The assignments of one block: its first and last number, and how many it holds."""
 
     first: int
@@ -19,21 +19,21 @@ class Stretch(NamedTuple):
     holds: int
 
 
-def fit_together(stretches: Sequence[Stretch]) -> bool:
+def fit_together(ranges: Sequence[AssignmentRange]) -> bool:
     """Tell whether all blocks can hold different assignments, so many as they say, the first and last as they say.
 
-    >>> fit_together([Stretch(1, 3, 2), Stretch(2, 4, 2)])
+    >>> fit_together([AssignmentRange(1, 3, 2), AssignmentRange(2, 4, 2)])
     True
-    >>> fit_together([Stretch(1, 4, 3), Stretch(2, 5, 3)])
+    >>> fit_together([AssignmentRange(1, 4, 3), AssignmentRange(2, 5, 3)])
     False
     """
-    ends = Counter(number for stretch in stretches for number in {stretch.first, stretch.last})
+    ends = Counter(number for stretch in ranges for number in {stretch.first, stretch.last})
     if any(times > 1 for times in ends.values()):
         return False
     # What is left are gaps between the ends. Every block needs so many numbers out of the gaps that it spans: filled
     # from left to right, each gap goes first to the block that ends first, which is the best that can be done.
     points = sorted(ends)
-    by_first = {stretch.first: stretch for stretch in stretches}
+    by_first = {stretch.first: stretch for stretch in ranges}
     waiting: list[list[int]] = []  # [last, how many are still needed], the block that ends first in front
     for point, following in pairwise([*points, points[-1] + 1] if points else []):
         if point in by_first:

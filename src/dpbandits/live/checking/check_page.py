@@ -14,50 +14,50 @@ _COLOURS = {HOLDS: "holds", DOES_NOT_HOLD: "fails", CANNOT_BE_TOLD: "undecided"}
 _MOST = 50  # reasons and arms on the page
 
 
-def to_page(found: LedgerCheck, file: str, command: str | None = None) -> str:
+def to_page(check: LedgerCheck, file: str, command: str | None = None) -> str:
     """Return the page of what was found in a file. `command` repeats it."""
     title = f"Ledger {file}"
     blocks: list[Block] = [Heading(title, 1)]
-    if found.warning is not None:
-        blocks.append(Paragraph(found.warning))
-    blocks.append(Table(("verdict", "found"), ((Badge(found.verdict, _COLOURS[found.verdict]), found.sentence),)))
-    blocks += [Heading("What it says, and what it costs"), Table(("", ""), _figures(found))]
-    if found.arms:
-        blocks += [Heading("Costs so far by arm"), *_arms(found)]
-    if len(found.reasons) > 1:
-        blocks += [Heading("Reasons"), Bullets(tuple(_split(reason) for reason in found.reasons[:_MOST]))]
-        if len(found.reasons) > _MOST:
-            blocks.append(Paragraph(f"And {len(found.reasons) - _MOST:,} more."))
-    for heading, items in (("Checked", found.checked), ("Cannot be checked", found.unchecked)):
+    if check.warning is not None:
+        blocks.append(Paragraph(check.warning))
+    blocks.append(Table(("verdict", "found"), ((Badge(check.verdict, _COLOURS[check.verdict]), check.sentence),)))
+    blocks += [Heading("What it says, and what it costs"), Table(("", ""), _figures(check))]
+    if check.arms:
+        blocks += [Heading("Costs so far by arm"), *_arms(check)]
+    if len(check.reasons) > 1:
+        blocks += [Heading("Reasons"), Bullets(tuple(_split(reason) for reason in check.reasons[:_MOST]))]
+        if len(check.reasons) > _MOST:
+            blocks.append(Paragraph(f"And {len(check.reasons) - _MOST:,} more."))
+    for heading, items in (("Checked", check.checked), ("Cannot be checked", check.unchecked)):
         blocks += [Heading(heading), Bullets(tuple(map(_split, items)))] if items else []
     if command is not None:
         blocks += [Heading("Again"), Bullets((("The same check:", Code(command)),))]
     return to_html(blocks, title)
 
 
-def _figures(found: LedgerCheck) -> tuple[tuple[Cell, ...], ...]:
+def _figures(check: LedgerCheck) -> tuple[tuple[Cell, ...], ...]:
     rows: list[tuple[Cell, ...]] = [
-        ("policy", found.policy or "unknown"),
-        ("claim to check", _cost(found.claim)),
-        ("promise of row 0", _cost(found.promised)),
-        ("whole schedule, recomputed", _cost(found.whole)),
-        ("releases so far, recomputed", _cost(found.spent)),
-        ("rows", f"{found.rows:,}"),
+        ("policy", check.policy or "unknown"),
+        ("claim to check", _cost(check.claim)),
+        ("promise of row 0", _cost(check.promised)),
+        ("whole schedule, recomputed", _cost(check.whole)),
+        ("releases so far, recomputed", _cost(check.spent)),
+        ("rows", f"{check.rows:,}"),
     ]
-    if found.head is not None:
-        rows.append(("head", Code(f"{found.head[0]}:{found.head[1]}")))
+    if check.head is not None:
+        rows.append(("head", Code(f"{check.head[0]}:{check.head[1]}")))
     return tuple(rows)
 
 
-def _arms(found: LedgerCheck) -> list[Block]:
+def _arms(check: LedgerCheck) -> list[Block]:
     rows = tuple(
-        (str(arm.arm), f"{arm.releases:,}", f"{arm.rewards:,}", f"{arm.epsilon:.6g}") for arm in found.arms[:_MOST]
+        (str(arm.arm), f"{arm.releases:,}", f"{arm.rewards:,}", f"{arm.epsilon:.6g}") for arm in check.arms[:_MOST]
     )
     table: list[Block] = [
         Table(("arm", "releases", "rewards in them", "epsilon of its worst reward"), rows, numeric=True)
     ]
-    if len(found.arms) > _MOST:
-        table.append(Paragraph(f"And {len(found.arms) - _MOST:,} more arms."))
+    if len(check.arms) > _MOST:
+        table.append(Paragraph(f"And {len(check.arms) - _MOST:,} more arms."))
     return table
 
 

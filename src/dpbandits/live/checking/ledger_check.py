@@ -10,9 +10,9 @@ from dpbandits.live.checking.verdict import (
     CANNOT_BE_TOLD,
     DOES_NOT_HOLD,
     HOLDS,
+    BrokenPromise,
     LedgerCheck,
-    Unknown,
-    Wrong,
+    Undecidable,
     stated,
     told_apart,
 )
@@ -73,35 +73,35 @@ def check_ledger(
     _check_arguments(text, claim, head, policy)
     head = read_head(head) if isinstance(head, str) else head
     unchecked = _UNCHECKED if head is not None else (_UNCHECKED_END, *_UNCHECKED)
-    found = LedgerCheck(CANNOT_BE_TOLD, (), (), unchecked, 0, None, head_checked=head is not None, claim=claim)
+    check = LedgerCheck(CANNOT_BE_TOLD, (), (), unchecked, 0, None, head_checked=head is not None, claim=claim)
     if not text.strip():
-        return replace(found, reasons=("The text is empty: a ledger has at least one row.",))
+        return replace(check, reasons=("The text is empty: a ledger has at least one row.",))
     if not text.lstrip().startswith("{"):
-        return replace(found, reasons=("The text is not a ledger: it does not begin with a row.",))
+        return replace(check, reasons=("The text is not a ledger: it does not begin with a row.",))
     try:
         ledger = Ledger.from_jsonl(text)
-        kept = None if head is None else _row_of(head, ledger)
+        head_row = None if head is None else _row_of(head, ledger)
     except LedgerError as problem:
-        return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),))
-    found = replace(found, checked=(_CHAIN,), rows=len(ledger), head=ledger.head)
-    if kept is not None:
-        found = _with_head(found, kept)
+        return replace(check, verdict=DOES_NOT_HOLD, reasons=(str(problem),))
+    check = replace(check, checked=(_CHAIN,), rows=len(ledger), head=ledger.head)
+    if head_row is not None:
+        check = _with_head(check, head_row)
     try:
         promise = read_promise(ledger[0].content, policy)
         releases = Releases(promise)
         releases.read(list(ledger)[1:])
-    except Unknown as problem:
-        return replace(found, reasons=(str(problem),))
-    except Wrong as problem:
-        return replace(found, verdict=DOES_NOT_HOLD, reasons=(str(problem),), checked=(*found.checked, _ROW_0))
+    except Undecidable as problem:
+        return replace(check, reasons=(str(problem),))
+    except BrokenPromise as problem:
+        return replace(check, verdict=DOES_NOT_HOLD, reasons=(str(problem),), checked=(*check.checked, _ROW_0))
     spent = releases.spent()
     reasons = [*_cost_problems(promise, spent, claim), *releases.reasons]
     return replace(
-        found,
+        check,
         verdict=DOES_NOT_HOLD if reasons else HOLDS,
         reasons=tuple(reasons),
-        checked=(*found.checked, _ROW_0, *_ROWS),
-        unchecked=(*found.unchecked, *([_UNCHECKED_COST] if promise.cost_is_told else [])),
+        checked=(*check.checked, _ROW_0, *_ROWS),
+        unchecked=(*check.unchecked, *([_UNCHECKED_COST] if promise.cost_is_told else [])),
         policy=label(promise.configuration.policy),
         promised=promise.terms.person,
         whole=promise.person_cost,
@@ -126,15 +126,15 @@ def _row_of(head: Head | str, ledger: Ledger) -> int:
     return number
 
 
-def _with_head(found: LedgerCheck, kept: int) -> LedgerCheck:
+def _with_head(check: LedgerCheck, head_row: int) -> LedgerCheck:
     """Say which rows the head covers: all of them, or those that were there when it was kept."""
-    since = found.rows - 1 - kept
+    since = check.rows - 1 - head_row
     if since == 0:
-        return replace(found, checked=(*found.checked, _END), rows_after_head=0)
+        return replace(check, checked=(*check.checked, _END), rows_after_head=0)
     return replace(
-        found,
-        checked=(*found.checked, _BEGINNING.format(row=kept)),
-        unchecked=(_UNCHECKED_SINCE.format(row=kept), *found.unchecked),
+        check,
+        checked=(*check.checked, _BEGINNING.format(row=head_row)),
+        unchecked=(_UNCHECKED_SINCE.format(row=head_row), *check.unchecked),
         rows_after_head=since,
     )
 

@@ -12,7 +12,7 @@ from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
 from dpbandits.live.checking.recomputed_cost import block_of, whole_cost, whole_cost_at
-from dpbandits.live.checking.verdict import Unknown, Wrong, stated, told_apart
+from dpbandits.live.checking.verdict import BrokenPromise, Undecidable, stated, told_apart
 from dpbandits.live.configuration import (
     FORMATS,
     Configuration,
@@ -95,7 +95,12 @@ class Promise:
 
 
 def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
-    """Return the promise of row 0, or raise Wrong or Unknown. A policy that is not one of ours comes as its class."""
+    """Return the promise of row 0; `kind` is the class of a policy that is not one of ours.
+
+    Raises:
+        BrokenPromise: row 0 cannot be right.
+        Undecidable: nothing can be told from it.
+    """
     configuration = _configuration(content, kind)
     live = _live_policy(content["live_policy"], configuration)
     stored = [_guarantee(content[name], name) for name in TERMS[1:]]
@@ -106,17 +111,19 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
     arms = len(configuration.arms)
     try:
         first = block_of(schedule, 0)
-    except Wrong as problem:
+    except BrokenPromise as problem:
         if is_ours(live):
             raise
-        raise Unknown(f"{problem} Is {type(live).__name__} the class that ran?") from None
+        raise Undecidable(f"{problem} Is {type(live).__name__} the class that ran?") from None
     if first is None or arms * first.last > limit:
-        raise Wrong(f"Row 0 has a horizon of {limit:,}, in which {arms} arms cannot all have their first release.")
+        raise BrokenPromise(
+            f"Row 0 has a horizon of {limit:,}, in which {arms} arms cannot all have their first release."
+        )
     cost, is_told = whole_cost(live, configuration.horizon, schedule, 2**configuration.grid_bits)
     try:
         person = group_guarantee(cost, configuration.contributions)
     except InvalidInput as problem:
-        raise Wrong(f"Row 0 promises nothing that can be kept: {problem}") from None
+        raise BrokenPromise(f"Row 0 promises nothing that can be kept: {problem}") from None
     promise = Promise(configuration, terms, source, limit, schedule, cost, is_told, person)
     _check_guarantees(promise)
     return promise
@@ -127,9 +134,11 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
 
 def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Configuration:
     if not {"format", "policy"} <= content.keys():
-        raise Unknown("Row 0 is not the configuration of a Bandit, so nothing says which releases were allowed.")
+        raise Undecidable("Row 0 is not the configuration of a Bandit, so nothing says which releases were allowed.")
     if content["format"] not in FORMATS or type(content["format"]) is not int:
-        raise Unknown(f"Row 0 has format={shown(content['format'])}, and this version reads {FORMATS[-1]} and before.")
+        raise Undecidable(
+            f"Row 0 has format={shown(content['format'])}, and this version reads {FORMATS[-1]} and before."
+        )
     policy = _policy(content["policy"], kind, content["format"])
     known = {field for field in content if field not in TERMS}
     try:
@@ -149,32 +158,34 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
             file_format=content["format"],
         )
     except KeyError as problem:
-        raise Wrong(f"Row 0 has no column {shown(*problem.args)}.") from None
+        raise BrokenPromise(f"Row 0 has no column {shown(*problem.args)}.") from None
     except InvalidInput as problem:
-        raise Wrong(f"Row 0 cannot be that of a Bandit: {problem}") from None
+        raise BrokenPromise(f"Row 0 cannot be that of a Bandit: {problem}") from None
     plain = configuration.to_dict()
     for column in sorted(known | plain.keys() | set(TERMS)):
         if column not in content:
-            raise Wrong(f"Row 0 has no column {column!r}.")
+            raise BrokenPromise(f"Row 0 has no column {column!r}.")
         if column in TERMS:
             continue
         if column not in plain:
-            raise Wrong(f"Row 0 has a column {shown(column)}, which is not known.")
+            raise BrokenPromise(f"Row 0 has a column {shown(column)}, which is not known.")
         if not _same(content[column], plain[column]):
-            raise Wrong(f"Row 0 has {column}={shown(content[column])}, where a Bandit writes {shown(plain[column])}.")
+            raise BrokenPromise(
+                f"Row 0 has {column}={shown(content[column])}, where a Bandit writes {shown(plain[column])}."
+            )
     return configuration
 
 
 def _policy(plain: object, kind: type[Policy] | None, file_format: int) -> Policy:
     if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
-        raise Wrong(f"Row 0 has policy={shown(plain)}, which names no policy.")
+        raise BrokenPromise(f"Row 0 has policy={shown(plain)}, which names no policy.")
     name, settings = plain["name"], {key: value for key, value in plain.items() if key != "name"}
     if kind is None or POLICIES.get(kind.name) is kind:
         name, settings = as_read(name, settings, file_format)
     if kind is not None and name != kind.name:
         raise InvalidInput(f"Expected policy={kind.__name__} to be the one of the ledger, {shown(name)}.")
     if kind is None and name not in POLICIES:
-        raise Unknown(
+        raise Undecidable(
             f"The policy {shown(name)} is not one of the built-in policies: its class is needed "
             "(policy=..., or --policy mine.py:Name)."
         )
@@ -183,20 +194,20 @@ def _policy(plain: object, kind: type[Policy] | None, file_format: int) -> Polic
 
 def _live_policy(settings: object, configuration: Configuration) -> Policy:
     if not isinstance(settings, dict):
-        raise Wrong(f"Row 0 has live_policy={shown(settings)}, which is not a mapping of settings.")
+        raise BrokenPromise(f"Row 0 has live_policy={shown(settings)}, which is not a mapping of settings.")
     settings = read_live(configuration.policy, settings, configuration.file_format)
     live = _made(type(configuration.policy), settings, "live_policy")
     if is_ours(live):  # a user's policy may change what it likes: what that costs is recomputed
-        for setting, given in settings_of(configuration.policy).items():
-            if given is not None and setting not in ("epsilon", "delta") and not _same(settings[setting], given):
-                raise Wrong(
-                    f"Row 0 has {setting}={shown(settings[setting])} in live_policy and {shown(given)} in policy."
+        for setting, value in settings_of(configuration.policy).items():
+            if value is not None and setting not in ("epsilon", "delta") and not _same(settings[setting], value):
+                raise BrokenPromise(
+                    f"Row 0 has {setting}={shown(settings[setting])} in live_policy and {shown(value)} in policy."
                 )
         if not _is_written_down(live, configuration.grid_bits):
-            raise Wrong("Row 0 has a live_policy that leaves open what was calibrated when the bandit began.")
+            raise BrokenPromise("Row 0 has a live_policy that leaves open what was calibrated when the bandit began.")
     noise_grid = getattr(live, "grid_bits", configuration.grid_bits)
     if noise_grid != configuration.grid_bits:
-        raise Wrong(f"Row 0 has a live_policy for grid_bits={noise_grid}, not {configuration.grid_bits}.")
+        raise BrokenPromise(f"Row 0 has a live_policy for grid_bits={noise_grid}, not {configuration.grid_bits}.")
     return live
 
 
@@ -205,9 +216,9 @@ def _made(kind: type[Policy], settings: dict[str, Any], column: str) -> Policy:
         policy = kind(**settings)
         is_same = _same(settings_of(policy), settings)
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
-        raise Wrong(f"Row 0 has settings in {column} that {kind.name} refuses: {str(problem)[:200]}") from None
+        raise BrokenPromise(f"Row 0 has settings in {column} that {kind.name} refuses: {str(problem)[:200]}") from None
     if not is_same:
-        raise Wrong(f"Row 0 has other settings in {column} than {kind.name} writes.")
+        raise BrokenPromise(f"Row 0 has other settings in {column} than {kind.name} writes.")
     return policy
 
 
@@ -239,7 +250,7 @@ def _guarantee(plain: object, column: str) -> Guarantee:
     except (InvalidInput, TypeError, KeyError):
         is_same = False
     if not is_same:
-        raise Wrong(f"Row 0 has {column}={shown(plain)}, which is not a guarantee.")
+        raise BrokenPromise(f"Row 0 has {column}={shown(plain)}, which is not a guarantee.")
     return stored
 
 
@@ -247,7 +258,7 @@ def _check_group(promise: Promise) -> None:
     """Compare the two promises: that for one reward must be worth that for a person."""
     terms = promise.terms
     if not person_follows(terms, promise.configuration.contributions, promise.same):
-        raise Wrong(
+        raise BrokenPromise(
             f"Row 0 promises {stated(terms.one_reward)} in one reward, "
             f"from which {stated(terms.person)} in {terms.person.unit} does not follow."
         )
@@ -261,26 +272,28 @@ def _check_guarantees(promise: Promise) -> None:
         ("guarantee", terms.person, promise.person_cost),
     ):
         if not stored.certified:
-            raise Wrong(f"Row 0 has a {column} that is only claimed, not proved.")
+            raise BrokenPromise(f"Row 0 has a {column} that is only claimed, not proved.")
         if stored.unit != cost.unit or stored.horizon != cost.horizon:
-            raise Wrong(
+            raise BrokenPromise(
                 f"Row 0 has a {column} in {shown(stored.unit)} with horizon={stored.horizon}, "
                 f"where its schedule has one in {cost.unit!r} with horizon={cost.horizon}."
             )
         if exceeds(cost, stored, promise.same):
             expensive, promised = told_apart(cost, stored)
-            raise Wrong(f"Row 0 promises {promised} in {stored.unit}, but its schedule costs up to {expensive}.")
+            raise BrokenPromise(
+                f"Row 0 promises {promised} in {stored.unit}, but its schedule costs up to {expensive}."
+            )
     _check_group(promise)
     assert terms.one_reward.unit == ONE_REWARD
     assert people == 1 or terms.person.unit != ONE_REWARD
     if is_ours(terms.policy):
         allowed = budget_of(configuration.policy)
         if exceeds(terms.person, allowed):
-            raise Wrong(
+            raise BrokenPromise(
                 f"Row 0 promises {stated(terms.person)}, which is more than its policy allows: {stated(allowed)}."
             )
     if not configuration.accept_delta:
         try:
             check_delta(terms.person.delta, configuration.horizon)
         except InvalidInput as problem:
-            raise Wrong(f"Row 0 has a delta that was not accepted: {problem}") from None
+            raise BrokenPromise(f"Row 0 has a delta that was not accepted: {problem}") from None

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from itertools import takewhile
 
 from dpbandits.live.blocks import Schedule
-from dpbandits.live.checking.verdict import Unknown, Wrong
+from dpbandits.live.checking.verdict import BrokenPromise, Undecidable
 from dpbandits.live.schedule_cost import cost_of_blocks
 from dpbandits.policies import Block, Policy, is_ours
 from dpbandits.privacy import Guarantee
@@ -18,25 +18,27 @@ def block_of(schedule: Schedule, number: int) -> Block | None:
     try:
         return schedule.block(number)
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
-        raise Wrong(f"The schedule of row 0 cannot be made: {str(problem)[:200]}") from None
+        raise BrokenPromise(f"The schedule of row 0 cannot be made: {str(problem)[:200]}") from None
 
 
 def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) -> tuple[Guarantee, bool]:
     """Return what the whole schedule costs one reward, and whether we have only the policy's word for it."""
     if is_ours(policy) and getattr(policy, "delta", 0.0) == 0 and _is_too_long(schedule):
-        raise Unknown(f"The schedule of row 0 has more than {_MOST_ADDED_UP:,} releases of an arm, too many to add up.")
+        raise Undecidable(
+            f"The schedule of row 0 has more than {_MOST_ADDED_UP:,} releases of an arm, too many to add up."
+        )
     try:
-        told = policy.guarantee(horizon)
+        policy_cost = policy.guarantee(horizon)
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
-        raise Wrong(f"The schedule of row 0 has no guarantee: {str(problem)[:200]}") from None
-    if told is None or not told.certified:
-        raise Wrong(f"The policy {policy.name} has no proved guarantee.")
+        raise BrokenPromise(f"The schedule of row 0 has no guarantee: {str(problem)[:200]}") from None
+    if policy_cost is None or not policy_cost.certified:
+        raise BrokenPromise(f"The policy {policy.name} has no proved guarantee.")
     if is_ours(policy):
-        return told, False
-    added_up = _added_up(schedule, told.delta, grid)
+        return policy_cost, False
+    added_up = _added_up(schedule, policy_cost.delta, grid)
     if added_up is None:
-        return told, True
-    return replace(added_up, horizon=told.horizon), False
+        return policy_cost, True
+    return replace(added_up, horizon=policy_cost.horizon), False
 
 
 def _is_too_long(schedule: Schedule) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
-from dpbandits.live.checking.assignment_ranges import Stretch, fit_together
+from dpbandits.live.checking.assignment_ranges import AssignmentRange, fit_together
 from dpbandits.live.checking.promise import Promise
 from dpbandits.live.checking.recomputed_cost import MOST_COMPOSED
 from dpbandits.live.checking.verdict import ArmSpent
@@ -50,17 +50,17 @@ class Releases:
     events: dict[int, dict[int, list[DiscreteLaplaceEvent]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
-    stretches: dict[int, list[Stretch]] = field(default_factory=lambda: defaultdict(list))
+    ranges: dict[int, list[AssignmentRange]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, rows: Iterable[Row]) -> None:
         """Check all rows after row 0."""
         for row in rows:
             self.reasons += [f"Row {row.number} {problem}" for problem in self._problems(row.content)]
-        stretches = [stretch for arm in self.stretches.values() for stretch in arm]
-        entered = sum(stretch.holds for stretch in stretches)
+        ranges = [stretch for arm in self.ranges.values() for stretch in arm]
+        entered = sum(stretch.holds for stretch in ranges)
         if entered > self.promise.limit:
             self.reasons.append(f"The releases hold {entered:,} rewards, and {self.promise.limit:,} may enter.")
-        if not self.reasons and not fit_together(stretches):
+        if not self.reasons and not fit_together(ranges):
             self.reasons.append("The first and last assignments of the rows leave no room for so many different ones.")
 
     def _problems(self, content: dict[str, Any]) -> list[str]:
@@ -109,15 +109,15 @@ class Releases:
 
     def _place_problems(self, content: dict[str, Any], block: Block) -> Iterable[str]:
         """What can be said of assignment numbers: the blocks of an arm fill one after the other."""
-        first, last, stretches = content["first"], content["last"], self.stretches[content["arm"]]
+        first, last, ranges = content["first"], content["last"], self.ranges[content["arm"]]
         entered = block.last - self.promise.schedule.count(content["release"] - 1)  # in this block, not before
-        stretches.append(Stretch(first, last, entered))
+        ranges.append(AssignmentRange(first, last, entered))
         if not 1 <= first <= last <= MAX_HORIZON:
             yield f"has first={shown(first)} and last={shown(last)}, which cannot be the numbers of assignments."
         elif last > first if entered == 1 else last - first + 1 < entered:
             yield f"goes from assignment {first} to {last}, and {entered} entered."
-        elif len(stretches) > 1 and first <= stretches[-2].last:
-            yield f"begins at assignment {first}, before the release before it has ended, at {stretches[-2].last}."
+        elif len(ranges) > 1 and first <= ranges[-2].last:
+            yield f"begins at assignment {first}, before the release before it has ended, at {ranges[-2].last}."
 
     # ---- what they cost
 
@@ -152,7 +152,7 @@ class Releases:
             ArmSpent(
                 name,
                 sum(map(len, self.events[arm].values())),
-                sum(stretch.holds for stretch in self.stretches[arm]),
+                sum(stretch.holds for stretch in self.ranges[arm]),
                 _pure(self._worst(arm)),
             )
             for arm, name in enumerate(self.promise.configuration.arms)

@@ -18,11 +18,11 @@ _END_UNCHECKED = (
 _SHOWN = 10  # reasons in the text; `to_dict` has all
 
 
-class Wrong(Exception):
+class BrokenPromise(Exception):
     """What makes a ledger one that does not hold. The message is the reason."""
 
 
-class Unknown(Exception):
+class Undecidable(Exception):
     """What leaves the question open. The message is the reason."""
 
 

@@ -124,9 +124,9 @@ class Findings:
     @property
     def status(self) -> str:
         """Which policy, how many assignments, how much was released."""
-        made = counted(self.overview.assigned, "assignment")
+        assignments = counted(self.overview.assigned, "assignment")
         arms, releases = counted(len(self.names), "arm"), counted(self.releases, "release")
-        return f"{printable(label(self.overview.configuration.policy))}: {made} to {arms}, {releases} so far."
+        return f"{printable(label(self.overview.configuration.policy))}: {assignments} to {arms}, {releases} so far."
 
     @property
     def verdict(self) -> str:

@@ -24,15 +24,15 @@ def overview_figure(overview: Overview) -> "Figure":
     require_extras("matplotlib")
     from matplotlib.figure import Figure
 
-    found = Findings(overview)
+    findings = Findings(overview)
     figure = Figure(figsize=(14.0, 4.5), layout="constrained")
     allocation, estimates, budget = figure.subplots(1, 3)
-    _draw_allocation(allocation, found)
-    if len(found.names) <= len(COLOURS):
-        _draw_history(estimates, found)
+    _draw_allocation(allocation, findings)
+    if len(findings.names) <= len(COLOURS):
+        _draw_history(estimates, findings)
     else:
-        _draw_intervals(estimates, found)
-    _draw_budget(budget, found)
+        _draw_intervals(estimates, findings)
+    _draw_budget(budget, findings)
     for axes in (estimates, budget):
         if axes.get_xlabel() == _RELEASES:
             axes.xaxis.get_major_locator().set_params(integer=True)
@@ -42,70 +42,70 @@ def overview_figure(overview: Overview) -> "Figure":
     return figure
 
 
-def _draw_allocation(axes: "Axes", found: Findings) -> None:
-    chosen = _chosen(found)
-    axes.barh(range(len(chosen)), [found.overview.assigned_to[number] for number in chosen], color=COLOURS[1])
-    _name_rows(axes, found, chosen)
+def _draw_allocation(axes: "Axes", findings: Findings) -> None:
+    chosen = _chosen(findings)
+    axes.barh(range(len(chosen)), [findings.overview.assigned_to[number] for number in chosen], color=COLOURS[1])
+    _name_rows(axes, findings, chosen)
     axes.set_xlabel("assignments")
-    best = "" if len(chosen) == len(found.names) else f"; the {len(chosen)} arms with the best estimates"
-    axes.set_title(counted(found.overview.assigned, "assignment") + best, fontsize="medium", loc="left")
+    best = "" if len(chosen) == len(findings.names) else f"; the {len(chosen)} arms with the best estimates"
+    axes.set_title(counted(findings.overview.assigned, "assignment") + best, fontsize="medium", loc="left")
 
 
-def _draw_history(axes: "Axes", found: Findings) -> None:
-    for number, name in enumerate(_labels(found.names)):
-        points = estimates_over_releases(found.overview, number, CONFIDENCE)
+def _draw_history(axes: "Axes", findings: Findings) -> None:
+    for number, name in enumerate(_labels(findings.names)):
+        points = estimates_over_releases(findings.overview, number, CONFIDENCE)
         rows = [row for row, _ in points]
         means = [float("nan") if estimate.mean is None else estimate.mean for _, estimate in points]
         colour = COLOURS[number]
         # A step lasts until the arm's next release, or until now.
-        ends = [*rows, found.releases]
+        ends = [*rows, findings.releases]
         axes.step(ends, [*means, *means[-1:]] if means else [float("nan")], where="post", color=colour, label=name)
         if points:
             lows, highs = [each.low for _, each in points], [each.high for _, each in points]
             band = ([*lows, lows[-1]], [*highs, highs[-1]])
             axes.fill_between(ends, *band, step="post", color=colour, alpha=0.15, linewidth=0)
-    axes.set_ylim(*found.overview.configuration.rewards.bounds)
+    axes.set_ylim(*findings.overview.configuration.rewards.bounds)
     axes.set_xlabel(_RELEASES)
     axes.set_ylabel("mean reward")
     axes.set_title("Estimates with 95% intervals", fontsize="medium", loc="left")
     axes.legend(fontsize="small", framealpha=0.7, edgecolor="none")
 
 
-def _draw_intervals(axes: "Axes", found: Findings) -> None:
-    chosen = _chosen(found)
+def _draw_intervals(axes: "Axes", findings: Findings) -> None:
+    chosen = _chosen(findings)
     for place, number in enumerate(chosen):
-        estimate = found.estimates[number]
+        estimate = findings.estimates[number]
         axes.plot([estimate.low, estimate.high], [place, place], color=COLOURS[1], linewidth=2.5)
         if estimate.mean is not None:
             axes.plot(estimate.mean, place, "o", color=COLOURS[2], markersize=4)
-    _name_rows(axes, found, chosen)
-    axes.set_xlim(*found.overview.configuration.rewards.bounds)
+    _name_rows(axes, findings, chosen)
+    axes.set_xlim(*findings.overview.configuration.rewards.bounds)
     axes.set_xlabel("mean reward")
     axes.set_title("Estimates with 95% intervals", fontsize="medium", loc="left")
 
 
-def _draw_budget(axes: "Axes", found: Findings) -> None:
-    spent = spent_over_releases(found.overview)
-    budget = found.overview.terms.person.epsilon
+def _draw_budget(axes: "Axes", findings: Findings) -> None:
+    spent = spent_over_releases(findings.overview)
+    budget = findings.overview.terms.person.epsilon
     axes.step(
         [row for row, _ in spent], [epsilon for _, epsilon in spent], where="post", color=COLOURS[1], label="spent"
     )
     axes.axhline(budget, color=COLOURS[0], linewidth=1.2, linestyle="--", label=f"promised: {budget:.4g}")
     axes.set_ylim(0, 1.1 * budget)
     axes.set_xlabel(_RELEASES)
-    delta = found.overview.terms.person.delta
+    delta = findings.overview.terms.person.delta
     axes.set_ylabel(f"epsilon, about, at delta {delta:.3g}" if delta else "epsilon")
     axes.set_title("Privacy budget spent", fontsize="medium", loc="left")
     axes.legend(frameon=False, fontsize="small", loc="lower right")
 
 
-def _chosen(found: Findings) -> list[int]:
+def _chosen(findings: Findings) -> list[int]:
     """Return the arms that have a row: all of them, or those with the best estimates."""
-    return sorted(found.ranking[:_MOST_ARMS])
+    return sorted(findings.ranking[:_MOST_ARMS])
 
 
-def _name_rows(axes: "Axes", found: Findings, chosen: list[int]) -> None:
-    axes.set_yticks(range(len(chosen)), _labels([found.names[number] for number in chosen]), fontsize="small")
+def _name_rows(axes: "Axes", findings: Findings, chosen: list[int]) -> None:
+    axes.set_yticks(range(len(chosen)), _labels([findings.names[number] for number in chosen]), fontsize="small")
     axes.invert_yaxis()
 
 

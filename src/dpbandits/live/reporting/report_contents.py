@@ -47,18 +47,18 @@ _NOT_SHOWN = (
 )
 
 
-def contents(found: Findings, most_arms: int, most_releases: int) -> list[Block]:
+def contents(findings: Findings, most_arms: int, most_releases: int) -> list[Block]:
     """Return the whole report, with so many arms and releases at most."""
-    kind = "holds" if found.state == DECIDED else "undecided"
-    status = (found.status, found.verdict, found.prospect)
+    kind = "holds" if findings.state == DECIDED else "undecided"
+    status = (findings.status, findings.verdict, findings.prospect)
     return [
         Heading(TITLE, 1),
-        Table(("Which arm is best", "What can be said"), ((Badge(found.state, kind), status),)),
-        *_arms(found, most_arms),
-        *_comparisons(found),
-        *_promise(found),
-        *_releases(found, most_releases),
-        *_checking(found),
+        Table(("Which arm is best", "What can be said"), ((Badge(findings.state, kind), status),)),
+        *_arms(findings, most_arms),
+        *_comparisons(findings),
+        *_promise(findings),
+        *_releases(findings, most_releases),
+        *_checking(findings),
         Heading("What is not shown"),
         Bullets(_NOT_SHOWN),
     ]
@@ -67,13 +67,13 @@ def contents(found: Findings, most_arms: int, most_releases: int) -> list[Block]
 # ---- what is known
 
 
-def _arms(found: Findings, most: int) -> list[Block]:
-    chosen = range(len(found.names)) if len(found.names) <= most else found.ranking[:most]
-    names = [found.names[number] for number in chosen]
-    estimates = [found.estimates[number] for number in chosen]
-    counts = [found.overview.assigned_to[number] for number in chosen]
-    shares = [count / max(found.overview.assigned, 1) for count in counts]
-    low, high = found.overview.configuration.rewards.bounds
+def _arms(findings: Findings, most: int) -> list[Block]:
+    chosen = range(len(findings.names)) if len(findings.names) <= most else findings.ranking[:most]
+    names = [findings.names[number] for number in chosen]
+    estimates = [findings.estimates[number] for number in chosen]
+    counts = [findings.overview.assigned_to[number] for number in chosen]
+    shares = [count / max(findings.overview.assigned, 1) for count in counts]
+    low, high = findings.overview.configuration.rewards.bounds
     shown = partial(_shown, bounds=(low, high))
     rows: list[tuple[Cell, ...]] = [
         (
@@ -83,7 +83,7 @@ def _arms(found: Findings, most: int) -> list[Block]:
             "none yet" if estimate.mean is None else shown(estimate.mean),
             f"{shown(estimate.low)} to {shown(estimate.high)}",
             f"{estimate.rewards:,}",
-            found.standing(number),
+            findings.standing(number),
         )
         for number, name, count, share, estimate in zip(chosen, names, counts, shares, estimates, strict=True)
     ]
@@ -109,16 +109,16 @@ def _arms(found: Findings, most: int) -> list[Block]:
             f"Estimates are mean rewards, between {low:g} and {high:g}, from releases alone; the intervals allow for "
             "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
             "an arm are independent with the same mean. A missing answer counts as "
-            f'{found.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
-            f"{_lacking(found)}"
+            f'{findings.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
+            f"{_lacking(findings)}"
         ),
         Pictures(pictures),
         Table(header, tuple(rows), numeric=True),
     ]
-    if found.overview.configuration.contributions > 1:
+    if findings.overview.configuration.contributions > 1:
         blocks.append(Paragraph("Several rewards of one person are not independent: the intervals may be too narrow."))
-    if len(names) < len(found.names):
-        left = counted(len(found.names) - len(names), "more arm")
+    if len(names) < len(findings.names):
+        left = counted(len(findings.names) - len(names), "more arm")
         blocks.append(Paragraph(f"These have the best estimates so far. There are {left}."))
     return blocks
 
@@ -127,20 +127,20 @@ def _shown(value: float, bounds: tuple[float, float]) -> str:
     return rounded(value, *bounds)[0]
 
 
-def _comparisons(found: Findings) -> list[Block]:
-    if not found.releases:
+def _comparisons(findings: Findings) -> list[Block]:
+    if not findings.releases:
         return []
-    others = [number for number in range(len(found.names)) if number != found.leader]
-    others.sort(key=lambda number: -found.estimates[number].high)
-    leader = shortened(found.names[found.leader], 60)
+    others = [number for number in range(len(findings.names)) if number != findings.leader]
+    others.sort(key=lambda number: -findings.estimates[number].high)
+    leader = shortened(findings.names[findings.leader], 60)
     items: list[tuple[str, Inline]] = []
     for number in others[:_COMPARED]:
-        compared = found.comparison(number)
+        compared = findings.comparison(number)
         low, high = rounded(compared.low, compared.high)
         is_better = compared.verdict == "better"
         items.append(
             (
-                f"Against {shortened(found.names[number], 60)}:",
+                f"Against {shortened(findings.names[number], 60)}:",
                 f"better by {low} to {high}."
                 if is_better
                 else f"undecided, the difference is between {low} and {high}.",
@@ -149,7 +149,7 @@ def _comparisons(found: Findings) -> list[Block]:
     blocks: list[Block] = [Heading(shortened(f"{leader} against the others", 90)), Bullets(tuple(items))]
     rest = others[_COMPARED:]
     if rest:
-        worse = sum(not found.may_be_best(number) for number in rest)
+        worse = sum(not findings.may_be_best(number) for number in rest)
         undecided = len(rest) - worse
         blocks.append(
             Paragraph(
@@ -160,23 +160,23 @@ def _comparisons(found: Findings) -> list[Block]:
     return blocks
 
 
-def _lacking(found: Findings) -> str:
-    lacking = found.overview.assigned - sum(found.overview.assigned_to)
+def _lacking(findings: Findings) -> str:
+    lacking = findings.overview.assigned - sum(findings.overview.assigned_to)
     return f" Of {counted(lacking, 'assignment')}, made by an early version, the arm is not known." if lacking else ""
 
 
 # ---- what is promised
 
 
-def _promise(found: Findings) -> list[Block]:
-    terms, contributions = found.overview.terms, found.overview.configuration.contributions
-    spent = found.overview.spent()
+def _promise(findings: Findings) -> list[Block]:
+    terms, contributions = findings.overview.terms, findings.overview.configuration.contributions
+    spent = findings.overview.spent()
     share = spent.epsilon / spent.budget if spent.budget else 0.0
     about = "about " if spent.delta else ""
     items: list[tuple[str, Inline]] = [
         ("In plain words:", _plainly(terms.person, contributions)),
         ("Exactly:", f"{terms.person}."),
-        ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(found, spent.delta)}"),
+        ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(findings, spent.delta)}"),
         (
             "Not protected:",
             "that somebody took part, and when an answer comes. If bad news comes sooner than good news, close "
@@ -210,11 +210,11 @@ def _plainly(guarantee: Guarantee, contributions: int) -> str:
     )
 
 
-def _spending(found: Findings, delta: float) -> str:
+def _spending(findings: Findings, delta: float) -> str:
     if delta:
         return "This shows progress and is no guarantee of its own: the promise is for the whole experiment."
-    if found.releases and not found.overview.is_cumulative and len(found.overview.blocks) > 1:
-        who = "an answer" if found.overview.configuration.contributions == 1 else "a person, with all their answers,"
+    if findings.releases and not findings.overview.is_cumulative and len(findings.overview.blocks) > 1:
+        who = "an answer" if findings.overview.configuration.contributions == 1 else "a person, with all their answers,"
         return f"Every answer is in one release, so this is all that {who} ever loses."
     return "This is exact, for the person who has lost most."
 
@@ -222,17 +222,17 @@ def _spending(found: Findings, delta: float) -> str:
 # ---- what was released, and how to check it
 
 
-def _releases(found: Findings, most: int) -> list[Block]:
+def _releases(findings: Findings, most: int) -> list[Block]:
     blocks: list[Block] = [Heading("Releases")]
-    if not found.releases:
+    if not findings.releases:
         return [*blocks, Paragraph("None yet. The ledger has its first row, what was fixed at the start.")]
-    grid = 2**found.overview.configuration.grid_bits
+    grid = 2**findings.overview.configuration.grid_bits
     rows = []
-    for number in range(max(1, found.releases - most + 1), found.releases + 1):
-        row = found.overview.ledger[number].content
+    for number in range(max(1, findings.releases - most + 1), findings.releases + 1):
+        row = findings.overview.ledger[number].content
         rows.append(
             (
-                found.names[row["arm"]],
+                findings.names[row["arm"]],
                 f"{number:,}",
                 f"{row['release']:,}",
                 f"{row['count']:,}",
@@ -241,9 +241,9 @@ def _releases(found: Findings, most: int) -> list[Block]:
                 f"{row['value']:.5g}",
             )
         )
-    all_so_far = found.overview.is_cumulative
+    all_so_far = findings.overview.is_cumulative
     what = "of all rewards of its arm so far" if all_so_far else "of a block of rewards"
-    note = "" if found.releases <= most else f"The last {most:,} of {found.releases:,}; the ledger has all. "
+    note = "" if findings.releases <= most else f"The last {most:,} of {findings.releases:,}; the ledger has all. "
     blocks.append(
         Paragraph(
             f"{note}A release is the noisy sum {what}, each scaled to [0, 1]. Its noise is typically as large as "
@@ -254,15 +254,15 @@ def _releases(found: Findings, most: int) -> list[Block]:
     return [*blocks, Table(header, tuple(rows), numeric=True)]
 
 
-def _checking(found: Findings) -> list[Block]:
-    number, digest = found.overview.ledger.head
-    own = "" if is_ours(found.overview.configuration.policy) else " --policy mine.py:Name"
+def _checking(findings: Findings) -> list[Block]:
+    number, digest = findings.overview.ledger.head
+    own = "" if is_ours(findings.overview.configuration.policy) else " --policy mine.py:Name"
     items: tuple[tuple[str, Inline], ...] = (
         ("Head of the ledger, to be kept elsewhere:", Code(f"{number}:{digest}")),
         ("Export:", Code('pathlib.Path("trial.jsonl").write_text(bandit.ledger.to_jsonl())')),
         ("Check:", Code(f"dpbandits ledger verify trial.jsonl --head {number}:{digest}{own}")),
     )
-    promised = stated(found.overview.terms.person)
+    promised = stated(findings.overview.terms.person)
     return [
         Heading("Check it"),
         Paragraph(

@@ -6,24 +6,24 @@ from typing import Any
 from dpbandits.live.reporting.findings import CONFIDENCE, DECIDED, Findings
 
 
-def to_plain(found: Findings) -> dict[str, Any]:
+def to_plain(findings: Findings) -> dict[str, Any]:
     """Return everything that the page says, with all arms and all releases."""
-    overview = found.overview
+    overview = findings.overview
     first = overview.ledger[0].content
     number, digest = overview.ledger.head
     spent = overview.spent()
     arms = [
-        {**asdict(estimate), "assigned": assigned, "standing": found.standing(place)}
-        for place, (estimate, assigned) in enumerate(zip(found.estimates, overview.assigned_to, strict=True))
+        {**asdict(estimate), "assigned": assigned, "standing": findings.standing(place)}
+        for place, (estimate, assigned) in enumerate(zip(findings.estimates, overview.assigned_to, strict=True))
     ]
     return {
         "configuration": overview.configuration.to_dict(),
         "assigned": overview.assigned,
         "exhausted": overview.exhausted,
         "confidence": CONFIDENCE,
-        "verdict": found.state,
-        "best": overview.arms[found.leader] if found.state == DECIDED else None,
-        "says": [found.status, found.verdict, found.prospect],
+        "verdict": findings.state,
+        "best": overview.arms[findings.leader] if findings.state == DECIDED else None,
+        "says": [findings.status, findings.verdict, findings.prospect],
         "arms": arms,
         "guarantee": first["guarantee"],
         "spent": {**asdict(spent), "exact": spent.delta == 0},

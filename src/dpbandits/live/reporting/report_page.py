@@ -20,9 +20,9 @@ def overview_page(overview: Overview) -> bytes:
     return to_html(contents(Findings(overview), _ARMS, _RELEASES), TITLE).encode("utf-8", "replace")
 
 
-def write_page(path: object, overview: Overview, kept: Iterable[Path]) -> Path:
+def write_page(path: object, overview: Overview, protected: Iterable[Path]) -> Path:
     """Write the page to a file, unless that is one of those which are to be kept."""
-    target = page_path(path, kept)
+    target = page_path(path, protected)
     try:
         return write_file(target, overview_page(overview))
     except (OSError, ValueError) as problem:
@@ -37,12 +37,12 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
-def page_path(path: object, kept: Iterable[Path]) -> Path:
+def page_path(path: object, protected: Iterable[Path]) -> Path:
     """Return the path of a page; that of a journal or its mark is refused, which the page would overwrite."""
     if not isinstance(path, str | os.PathLike) or Path(path).suffix.lower() != ".html":
         raise InvalidInput(f"Expected path={shown(path)} to be that of a file that ends in .html.")
     target = Path(path)
-    for file in kept:
+    for file in protected:
         if _is_same(target, file):
             raise InvalidInput(f"Expected path={shown(str(target))} to be neither the journal nor its mark.")
     return target
