@@ -11,7 +11,7 @@ import numpy as np
 
 import dpbandits as dpb
 from dpbandits.policies import Policy
-from dpbandits.reproduce.experiments import DELTA, HORIZON, TEN_ARMS, TWO_ARMS, published_interval
+from dpbandits.reproduce.paper_experiments import DELTA, HORIZON, TEN_ARMS, TWO_ARMS, published_interval
 
 RESULTS = Path(__file__).with_name("regret.md")
 SCENARIOS = {"{0.9, 0.6}": TWO_ARMS, "10 arms": TEN_ARMS}

@@ -19,8 +19,7 @@ from dpbandits._extras import EXTRA_OF, require_extras
 from dpbandits.auditing import count_actions
 from dpbandits.auditing.audit_report import write_report
 from dpbandits.comparison import comparison_figures
-from dpbandits.reproduce import figures as reproduction_figures
-from dpbandits.reproduce import tables
+from dpbandits.reproduce import reproduction_figures, reproduction_tables
 from dpbandits.simulation import summarise
 
 pytestmark = pytest.mark.slow
@@ -57,8 +56,8 @@ ENTRIES: dict[str, list[Callable[[Path], Any]]] = {
         lambda folder: RESULT.to_pandas(),
         lambda folder: comparison.Leaderboard(()).to_pandas(),
         lambda folder: comparison.Plan.to_pandas(NOTHING),
-        lambda folder: tables.curves_frame(NOTHING),
-        lambda folder: tables.claims_frame({}),
+        lambda folder: reproduction_tables.curves_frame(NOTHING),
+        lambda folder: reproduction_tables.claims_frame({}),
         lambda folder: reproduce.write_all(NOTHING, {}, folder),
     ],
     "matplotlib": [

@@ -10,7 +10,7 @@ import dpbandits as dpb
 from dpbandits.comparison import SETS, Case, cases, random_cases
 from dpbandits.comparison.instances import INSTANCES, played_cases
 from dpbandits.environments import Replay
-from dpbandits.reproduce.experiments import TEN_ARMS, TWO_ARMS
+from dpbandits.reproduce.paper_experiments import TEN_ARMS, TWO_ARMS
 from dpbandits.theory.lower_bounds import asymptotic_constant
 
 

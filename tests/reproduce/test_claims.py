@@ -17,10 +17,10 @@ from dpbandits.policies import interval_epsilon, interval_guarantee
 from dpbandits.privacy import Budget, LaplaceEvent, compose
 from dpbandits.reproduce import CLAIMS, Settings, Study
 from dpbandits.reproduce.claims import bound_counterexample as event
-from dpbandits.reproduce.claims import counters, interval
+from dpbandits.reproduce.claims import counters, interval_privacy
 from dpbandits.reproduce.claims.counters import tail
-from dpbandits.reproduce.experiments import DELTA
-from dpbandits.reproduce.statistics import Interval, difference, log_ratio, mean_at, number, range_within, share
+from dpbandits.reproduce.confidence import Interval, difference, log_ratio, mean_at, number, range_within, share
+from dpbandits.reproduce.paper_experiments import DELTA
 from showing import summary_of
 
 pytestmark = pytest.mark.slow
@@ -76,14 +76,14 @@ def test_the_noises_of_the_counterexamples_are_those_of_the_counter() -> None:
 def test_the_y_series_breaks_the_first_branch_by_exact_composition_too() -> None:
     """The lower bound on δ from one event is below the exact δ, which dp-accounting brackets."""
     claimed = 0.01825
-    delta, full, releases = interval.far_side(claimed, 100_000)
+    delta, full, releases = interval_privacy.far_side(claimed, 100_000)
     assert releases == 7
     assert delta > DELTA
     epsilon = interval_epsilon(Budget(0.1, DELTA), 1.1)
     assert interval_guarantee(epsilon, 1.1, "y", delta=DELTA, horizon=100_000).epsilon > claimed
     # At the δ of the event, composition needs at least what was claimed; just above it, too.
     assert interval_guarantee(epsilon, 1.1, "y", delta=delta, horizon=100_000).epsilon >= claimed
-    assert interval.far_side(full, 100_000)[0] == 0
+    assert interval_privacy.far_side(full, 100_000)[0] == 0
 
 
 def test_intervals_cover_what_they_say() -> None:
@@ -214,11 +214,11 @@ def _recorded(noise: Recorder, secret: Any, scale: float, mechanism: int = LAPLA
 
 def test_every_draw_of_algorithm_3_as_printed_is_counted(tmp_path: Path) -> None:
     study = Study(Settings(seed=3), tmp_path)
-    cost, draws = interval.cost_as_printed(study)
+    cost, draws = interval_privacy.cost_as_printed(study)
     noise, dice = Recorder(3), np.random.default_rng(3)
     policy = PrintedAlgorithm3(epsilon=1.0, delta=DELTA)
-    Game(policy, 2, interval.PRINTED_STEPS, noise).play(
-        lambda t, arm: float(dice.random() < (0.9, 0.6)[arm]), interval.PRINTED_STEPS
+    Game(policy, 2, interval_privacy.PRINTED_STEPS, noise).play(
+        lambda t, arm: float(dice.random() < (0.9, 0.6)[arm]), interval_privacy.PRINTED_STEPS
     )
     costs = [(compose(map(LaplaceEvent, scales), DELTA).epsilon, len(scales)) for scales in noise.scales.values()]
     assert (cost, draws) == max(costs)

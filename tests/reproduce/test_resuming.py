@@ -10,7 +10,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.reproduce import Settings, Study, check_claims
-from dpbandits.reproduce.claims import definition, interval
+from dpbandits.reproduce.claims import definition, interval_privacy
 from dpbandits.simulation import parts as parts_module
 
 SMALL = Settings(horizon=2000, runs=130, effort=0.01)
@@ -103,11 +103,11 @@ def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_claim_is_tested_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    claims = [definition.definition, interval.shorter_intervals]
+    claims = [definition.definition, interval_privacy.shorter_intervals]
     first = check_claims(Study(SMALL, tmp_path), claims)
 
     def never(*anything: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr("dpbandits.reproduce.claims.interval.release_times", never)
+    monkeypatch.setattr("dpbandits.reproduce.claims.interval_privacy.release_times", never)
     assert check_claims(Study(SMALL, tmp_path), claims) == first

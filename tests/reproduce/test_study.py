@@ -20,9 +20,9 @@ import dpbandits as dpb
 from dpbandits import cli
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Table, to_html, to_markdown
 from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check_claims, play_panels, write_all
-from dpbandits.reproduce.claims.horizon import _is_same_with_longer_horizon
-from dpbandits.reproduce.experiments import FORMS, PANELS, TWO_ARMS
-from dpbandits.reproduce.figures import _apart, draw_panel
+from dpbandits.reproduce.claims.any_horizon import _is_same_with_longer_horizon
+from dpbandits.reproduce.paper_experiments import FORMS, PANELS, TWO_ARMS
+from dpbandits.reproduce.reproduction_figures import _apart, draw_panel
 
 pytestmark = pytest.mark.slow
 
@@ -208,7 +208,9 @@ def test_bounds_are_drawn_into_every_panel_if_asked_for(
 ) -> None:
     study, findings, folder = small
     asked = []
-    monkeypatch.setattr("dpbandits.reproduce.figures.draw_panel", lambda *shown, bounds: asked.append(bounds))
+    monkeypatch.setattr(
+        "dpbandits.reproduce.reproduction_figures.draw_panel", lambda *shown, bounds: asked.append(bounds)
+    )
     write_all(study, findings, tmp_path, bounds=True)
     assert asked == [True] * 2 * len(FORMS) * len(PANELS)  # in the figures and in the report
     for path, is_told in ((tmp_path, True), (folder, False)):

@@ -10,7 +10,7 @@ import pytest
 
 from dpbandits.privacy import Guarantee
 from dpbandits.reproduce import CLAIMS, Settings, Study, Verdict
-from dpbandits.reproduce.claims import bounds, counters, definition, interval, overview
+from dpbandits.reproduce.claims import abstract_and_conclusion, counters, definition, interval_privacy, regret_theorems
 from dpbandits.theory import upper_bounds
 from showing import Shown, Told, around, by_kind, flat
 
@@ -220,13 +220,15 @@ def test_the_power_of_the_logarithm_decides_about_earlier_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, power: float, verdict: Verdict
 ) -> None:
     monkeypatch.setattr(
-        overview, "gamma_of_private_ucb", lambda arms, t, epsilon: arms * math.log(t) ** power / epsilon
+        abstract_and_conclusion, "gamma_of_private_ucb", lambda arms, t, epsilon: arms * math.log(t) ** power / epsilon
     )
-    finding = overview.earlier_results.check(Shown(tmp_path, by_kind(around(1.0), Private=privately(1.0))))
+    finding = abstract_and_conclusion.earlier_results.check(
+        Shown(tmp_path, by_kind(around(1.0), Private=privately(1.0)))
+    )
     assert finding.verdict is verdict
     assert "exponent of 1/ε: 1.0" in finding.numbers[1]
     noisy = Shown(tmp_path, by_kind(around(1.0), Private=around(100.0, NOISE)))
-    assert "not measurable" in overview.earlier_results.check(noisy).numbers[1]
+    assert "not measurable" in abstract_and_conclusion.earlier_results.check(noisy).numbers[1]
 
 
 def test_no_spread_is_judged_where_none_is_possible(tmp_path: Path) -> None:
@@ -295,18 +297,18 @@ EXACT: list[tuple[str, Any, str, Any, Verdict]] = [
     ("theorem-3.1", counters, "Hybrid", hybrid(item_loss=3.0), FAILS),
     ("theorem-3.2-order", upper_bounds, "dp_ucb_bound", lambda gaps, t, epsilon, **named: math.log(t) / epsilon, HOLDS),
     ("theorem-3.2-order", upper_bounds, "dp_ucb_bound", lambda gaps, t, epsilon, **named: t**0.5, FAILS),
-    ("theorem-3.3", bounds, "Hybrid", hybrid(paper_error_bound=0.1), HOLDS),
-    ("noise-below-bonus", bounds, "V", 0.9, HOLDS),
-    ("theorem-3.4", interval, "interval_guarantee", costing(5.0), FAILS),
-    ("corollary-3.1", interval, "interval_guarantee", costing(5.0), FAILS),
-    ("corollary-3.2", interval, "interval_guarantee", costing(5.0), FAILS),
-    ("optimal-trade-off", interval, "interval_guarantee", costing(0.99), HOLDS),
-    ("lemma-b1", interval, "release_times", lambda epsilon, *args, **named: np.array([1, 2, 3]), FAILS),
-    ("lemma-b1", interval, "release_times", lambda epsilon, *args, **named: np.array([100_000]), FAILS),
-    ("shorter-intervals", interval, "release_times", lambda *args, **named: np.array([7]), FAILS),
-    ("shorter-intervals", interval, "release_times", lambda e, v, s, **named: DENSER[s], HOLDS),
-    ("better-bounds", overview, "gamma_of_private_ucb", lambda *args: 1.0, FAILS),
-    ("better-bounds", overview, "gamma_of_private_ucb", lambda *args: 1e20, HOLDS),
+    ("theorem-3.3", regret_theorems, "Hybrid", hybrid(paper_error_bound=0.1), HOLDS),
+    ("noise-below-bonus", regret_theorems, "V", 0.9, HOLDS),
+    ("theorem-3.4", interval_privacy, "interval_guarantee", costing(5.0), FAILS),
+    ("corollary-3.1", interval_privacy, "interval_guarantee", costing(5.0), FAILS),
+    ("corollary-3.2", interval_privacy, "interval_guarantee", costing(5.0), FAILS),
+    ("optimal-trade-off", interval_privacy, "interval_guarantee", costing(0.99), HOLDS),
+    ("lemma-b1", interval_privacy, "release_times", lambda epsilon, *args, **named: np.array([1, 2, 3]), FAILS),
+    ("lemma-b1", interval_privacy, "release_times", lambda epsilon, *args, **named: np.array([100_000]), FAILS),
+    ("shorter-intervals", interval_privacy, "release_times", lambda *args, **named: np.array([7]), FAILS),
+    ("shorter-intervals", interval_privacy, "release_times", lambda e, v, s, **named: DENSER[s], HOLDS),
+    ("better-bounds", abstract_and_conclusion, "gamma_of_private_ucb", lambda *args: 1.0, FAILS),
+    ("better-bounds", abstract_and_conclusion, "gamma_of_private_ucb", lambda *args: 1e20, HOLDS),
 ]
 
 
@@ -346,8 +348,8 @@ def test_lemma_b2_fails_by_each_of_its_parts(tmp_path: Path, monkeypatch: pytest
 
 def test_theorem_3_2_needs_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If twice the noise were small after the theorem's plays, the theorem would stand."""
-    monkeypatch.setattr(bounds, "twice_the_noise", lambda plays: 0.01)
-    assert bounds.theorem_3_2.check(Shown(tmp_path, by_kind(around(100.0)))).verdict is HOLDS
+    monkeypatch.setattr(regret_theorems, "twice_the_noise", lambda plays: 0.01)
+    assert regret_theorems.theorem_3_2.check(Shown(tmp_path, by_kind(around(100.0)))).verdict is HOLDS
 
 
 def test_every_claim_is_shown_something_else_somewhere() -> None:

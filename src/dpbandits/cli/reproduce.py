@@ -17,7 +17,7 @@ from dpbandits.cli.output import print_json
 from dpbandits.cli.words import check_folder, console, number
 from dpbandits.errors import InvalidInput
 from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
-from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS
+from dpbandits.reproduce.paper_experiments import FORMS, HORIZON, PANELS, RUNS
 
 _QUICK_RUNS = 10
 _QUICK_EFFORT = 0.05

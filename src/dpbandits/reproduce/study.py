@@ -8,7 +8,7 @@ from typing import Any
 from dpbandits import _validate
 from dpbandits.environments.base import Environment
 from dpbandits.policies import DPUCBInt, Policy
-from dpbandits.reproduce.experiments import HORIZON, RUNS
+from dpbandits.reproduce.paper_experiments import HORIZON, RUNS
 from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.parts import Parts
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits.mechanisms import Hybrid
-from dpbandits.reproduce.statistics import Interval
+from dpbandits.reproduce.confidence import Interval
 
 ARMS = (1, 2, 1, 2, 1, 2, 2, 1, 2, 2, 2, 2, 2)
 CHANGED_STEP = 5

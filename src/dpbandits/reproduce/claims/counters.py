@@ -6,10 +6,10 @@ import numpy as np
 
 from dpbandits.mechanisms import Hybrid
 from dpbandits.reproduce.claims import bound_counterexample
-from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
-from dpbandits.reproduce.claims.evidence import CHANGED, QUIET, TELLING, telling_ratio
-from dpbandits.reproduce.experiments import HORIZON
-from dpbandits.reproduce.statistics import Interval, number
+from dpbandits.reproduce.claims.claim import Cause, Finding, Verdict, claim, judged
+from dpbandits.reproduce.claims.shared_runs import CHANGED, QUIET, TELLING, telling_ratio
+from dpbandits.reproduce.confidence import Interval, number
+from dpbandits.reproduce.paper_experiments import HORIZON
 from dpbandits.reproduce.study import Study
 
 

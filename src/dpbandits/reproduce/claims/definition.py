@@ -7,10 +7,10 @@ from dpbandits.mechanisms.response import truthful_chance
 from dpbandits.policies import Variant
 from dpbandits.privacy import Budget, group_guarantee, per_reward_budget
 from dpbandits.privacy import Guarantee as Proved
-from dpbandits.reproduce.claims.base import Finding, Verdict, claim, judged
-from dpbandits.reproduce.claims.evidence import telling_ratio
-from dpbandits.reproduce.experiments import DELTA
-from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.claims.claim import Finding, Verdict, claim, judged
+from dpbandits.reproduce.claims.shared_runs import telling_ratio
+from dpbandits.reproduce.confidence import number
+from dpbandits.reproduce.paper_experiments import DELTA
 from dpbandits.reproduce.study import Study
 
 

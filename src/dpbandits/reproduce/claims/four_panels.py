@@ -2,8 +2,8 @@
 
 from dpbandits.environments import Bernoulli
 from dpbandits.policies import PrivateUCB, Relaxation
-from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
-from dpbandits.reproduce.claims.evidence import (
+from dpbandits.reproduce.claims.claim import Cause, Finding, Verdict, claim, judged
+from dpbandits.reproduce.claims.shared_runs import (
     EASY,
     GAP,
     OURS,
@@ -14,8 +14,8 @@ from dpbandits.reproduce.claims.evidence import (
     printed_runs,
     reading_runs,
 )
-from dpbandits.reproduce.experiments import PANELS, RUNS, TWO_ARMS, Panel
-from dpbandits.reproduce.statistics import Interval, difference, mean_at, number, range_within, share
+from dpbandits.reproduce.confidence import Interval, difference, mean_at, number, range_within, share
+from dpbandits.reproduce.paper_experiments import PANELS, RUNS, TWO_ARMS, Panel
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary
 

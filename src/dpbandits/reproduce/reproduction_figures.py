@@ -11,8 +11,8 @@ from dpbandits._extras import require_extras
 from dpbandits._writing import write_file
 from dpbandits.plots import COLOURS, DASHES, drawn, same_every_time
 from dpbandits.policies import DPUCBInt
-from dpbandits.reproduce.experiments import PANELS, Line, Panel, first_interval, stated
-from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.confidence import number
+from dpbandits.reproduce.paper_experiments import PANELS, Line, Panel, first_interval, stated
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds
 

@@ -5,10 +5,18 @@ from itertools import pairwise
 
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.mechanisms import Hybrid
-from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
-from dpbandits.reproduce.claims.evidence import EASY, GAP, long_interval_runs, of_panel, printed_runs
-from dpbandits.reproduce.experiments import DELTA, HORIZON, PANELS, TWO_ARMS, V, first_interval, published_interval
-from dpbandits.reproduce.statistics import Interval, difference, mean_at, number
+from dpbandits.reproduce.claims.claim import Cause, Finding, Verdict, claim, judged
+from dpbandits.reproduce.claims.shared_runs import EASY, GAP, long_interval_runs, of_panel, printed_runs
+from dpbandits.reproduce.confidence import Interval, difference, mean_at, number
+from dpbandits.reproduce.paper_experiments import (
+    DELTA,
+    HORIZON,
+    PANELS,
+    TWO_ARMS,
+    V,
+    first_interval,
+    published_interval,
+)
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import upper_bounds
 

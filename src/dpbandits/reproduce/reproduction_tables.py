@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from dpbandits._extras import require_extras
 from dpbandits.document import Table
 from dpbandits.reproduce.claims import CLAIMS, Finding
-from dpbandits.reproduce.experiments import FORMS, PANELS, first_interval, published_interval, stated
-from dpbandits.reproduce.statistics import mean_at, number
+from dpbandits.reproduce.confidence import mean_at, number
+from dpbandits.reproduce.paper_experiments import FORMS, PANELS, first_interval, published_interval, stated
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds
 

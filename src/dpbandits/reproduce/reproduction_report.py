@@ -20,11 +20,11 @@ from dpbandits.document import (
     to_markdown,
 )
 from dpbandits.reproduce.claims import CLAIMS, Cause, Claim, Finding, Verdict
-from dpbandits.reproduce.experiments import FORMS, HORIZON, PANELS, RUNS, Panel
-from dpbandits.reproduce.figures import TITLES, caption, panel_svg
-from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.confidence import number
+from dpbandits.reproduce.paper_experiments import FORMS, HORIZON, PANELS, RUNS, Panel
+from dpbandits.reproduce.reproduction_figures import TITLES, caption, panel_svg
+from dpbandits.reproduce.reproduction_tables import bounds_table, claims_frame, curves_frame, regret_table
 from dpbandits.reproduce.study import Study
-from dpbandits.reproduce.tables import bounds_table, claims_frame, curves_frame, regret_table
 
 TITLE = "Algorithms for Differentially Private Multi-Armed Bandits, reproduced"
 _KINDS = {

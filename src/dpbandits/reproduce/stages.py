@@ -9,9 +9,9 @@ from dpbandits._progress import Progress
 from dpbandits.environments.base import Environment
 from dpbandits.policies import Policy
 from dpbandits.reproduce.claims import CLAIMS, Claim, Finding
-from dpbandits.reproduce.experiments import FORMS, PANELS
-from dpbandits.reproduce.figures import FORMATS, save_figure
-from dpbandits.reproduce.report import write_report
+from dpbandits.reproduce.paper_experiments import FORMS, PANELS
+from dpbandits.reproduce.reproduction_figures import FORMATS, save_figure
+from dpbandits.reproduce.reproduction_report import write_report
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary
 

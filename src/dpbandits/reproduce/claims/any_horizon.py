@@ -6,10 +6,10 @@ import numpy as np
 
 from dpbandits.engine.driver import Chunk, Driver
 from dpbandits.policies.base import Policy
-from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim
-from dpbandits.reproduce.claims.evidence import EASY, OURS, long_interval_runs, of_panel
-from dpbandits.reproduce.experiments import TWO_ARMS, first_interval, published_interval
-from dpbandits.reproduce.statistics import mean_at, number
+from dpbandits.reproduce.claims.claim import Cause, Finding, Verdict, claim
+from dpbandits.reproduce.claims.shared_runs import EASY, OURS, long_interval_runs, of_panel
+from dpbandits.reproduce.confidence import mean_at, number
+from dpbandits.reproduce.paper_experiments import TWO_ARMS, first_interval, published_interval
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.job import Job

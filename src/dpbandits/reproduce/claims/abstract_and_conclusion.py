@@ -4,16 +4,17 @@ import math
 
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.policies import PrivateUCB
-from dpbandits.reproduce.claims.base import Cause, Finding, Verdict, claim, judged
-from dpbandits.reproduce.claims.evidence import (
+from dpbandits.reproduce.claims.claim import Cause, Finding, Verdict, claim, judged
+from dpbandits.reproduce.claims.four_panels import growth_finding, percent, stuck_share
+from dpbandits.reproduce.claims.shared_runs import (
     EASY,
     long_interval_runs,
     long_ucb_runs,
     of_panel,
     printed_runs,
 )
-from dpbandits.reproduce.claims.experiments import growth_finding, percent, stuck_share
-from dpbandits.reproduce.experiments import (
+from dpbandits.reproduce.confidence import Interval, difference, mean_at, number
+from dpbandits.reproduce.paper_experiments import (
     DELTA,
     HORIZON,
     PANELS,
@@ -22,7 +23,6 @@ from dpbandits.reproduce.experiments import (
     first_interval,
     published_interval,
 )
-from dpbandits.reproduce.statistics import Interval, difference, mean_at, number
 from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds, upper_bounds
 

@@ -10,9 +10,9 @@ from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies import interval_epsilon, interval_guarantee, published_interval_guarantee, release_times
 from dpbandits.privacy import Budget, LaplaceEvent, compose
-from dpbandits.reproduce.claims.base import Finding, Verdict, claim
-from dpbandits.reproduce.experiments import DELTA, EPSILONS, HORIZON, TWO_ARMS, V
-from dpbandits.reproduce.statistics import number
+from dpbandits.reproduce.claims.claim import Finding, Verdict, claim
+from dpbandits.reproduce.confidence import number
+from dpbandits.reproduce.paper_experiments import DELTA, EPSILONS, HORIZON, TWO_ARMS, V
 from dpbandits.reproduce.study import Study
 
 PRINTED_STEPS = 4000

@@ -5,8 +5,8 @@ from collections import Counter
 from dpbandits.auditing import count_actions
 from dpbandits.auditing.broken.printed import PrintedAlgorithm3
 from dpbandits.policies import DPUCB, Bonus, Series, Variant
-from dpbandits.reproduce.experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
-from dpbandits.reproduce.statistics import Interval, log_ratio, mean_at
+from dpbandits.reproduce.confidence import Interval, log_ratio, mean_at
+from dpbandits.reproduce.paper_experiments import DELTA, PANELS, TWO_ARMS, Panel, V, published_interval
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary
 
