@@ -10,7 +10,7 @@ from functools import cache
 
 from dpbandits.environments import Bernoulli
 from dpbandits.policies import DPUCB, UCB, Bonus, DPUCBBound, DPUCBInt, Policy, PrivateUCB, Series, Variant
-from dpbandits.privacy import Guarantee
+from dpbandits.privacy import Budget, Guarantee
 
 HORIZON = 100_000
 RUNS = 100
@@ -20,11 +20,15 @@ EPSILONS = (1.0, 0.1)
 FORMS = ("published", "certified")
 
 
-def stated(epsilon: float, delta: float) -> str:
-    """Return a privacy level in few letters: "2", or "(0.447, e⁻¹⁰)" for the paper's delta."""
-    if delta == 0:
-        return f"{epsilon:.3g}"
-    return f"({epsilon:.3g}, {'e⁻¹⁰' if delta == DELTA else f'{delta:.2g}'})"
+def privacy_text(level: Budget | Guarantee) -> str:
+    """Return a privacy level in few letters, with the paper's delta as it is written there.
+
+    >>> privacy_text(Budget(2.0)), privacy_text(Budget(0.4467, DELTA)), privacy_text(Budget(1.0, 1e-6))
+    ('2', '(0.447, e⁻¹⁰)', '(1, 1e-06)')
+    """
+    if level.delta == 0:
+        return f"{level.epsilon:.3g}"
+    return f"({level.epsilon:.3g}, {'e⁻¹⁰' if level.delta == DELTA else f'{level.delta:.2g}'})"
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,10 @@ class Line:
         """What is proved of it up to the horizon; None for UCB."""
         return _guarantee(self.policy, horizon)
 
-    def input_privacy(self) -> str:
-        """The privacy that the algorithm was asked for, as in the paper's legend."""
+    def input_privacy(self) -> Budget | None:
+        """The privacy that the algorithm was asked for; None for UCB."""
         epsilon, delta = getattr(self.policy, "epsilon", None), getattr(self.policy, "delta", 0.0)
-        return "(not private)" if epsilon is None else f"({stated(epsilon, delta).strip('()')})"
+        return None if epsilon is None else Budget(epsilon, delta)
 
     def opening(self, arms: int) -> int:
         """How many steps its initial phase has, in which arms take turns whatever happens."""

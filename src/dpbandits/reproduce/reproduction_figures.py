@@ -1,7 +1,7 @@
 """The paper's figure: regret over time in four panels, as published and as certified."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
@@ -10,11 +10,11 @@ from typing import Any
 from dpbandits._extras import require_extras
 from dpbandits._writing import write_file
 from dpbandits.plots import COLOURS, DASHES, drawn, same_every_time
-from dpbandits.policies import DPUCBInt
 from dpbandits.reproduce.confidence import number
-from dpbandits.reproduce.paper_experiments import PANELS, Line, Panel, first_interval, stated
+from dpbandits.reproduce.paper_experiments import PANELS, Line, Panel, privacy_text
+from dpbandits.reproduce.regret_bounds import bound_forms, regret_bound
 from dpbandits.reproduce.study import Study
-from dpbandits.theory import lower_bounds, upper_bounds
+from dpbandits.theory import lower_bounds
 
 FORMATS = (".png", ".svg", ".pdf")
 TITLES = {"published": "As published", "certified": "As certified: the asked privacy is proved"}
@@ -24,6 +24,7 @@ _STYLES = {
         {"UCB": 0, "Private-UCB": 5, "DP-UCB": 1, "DP-UCB-Bound": 2, "DP-UCB-Int": 3}.items()
     )
 }
+_BOUND_STYLES: dict[str, Any] = {"published": ":", "proved": (0, (6, 2, 1, 2))}
 _BELOW = 0.1  # where the regret axis begins; nothing is drawn below
 _ROOM = 0.122  # of the axis, for one label of two lines
 _LINE = 0.045  # and for one more line
@@ -108,30 +109,15 @@ def draw_panel(axes: Any, study: Study, panel: Panel, form: str, *, bounds: bool
 
 
 def _draw_bounds(axes: Any, line: Line, panel: Panel, times: Any, colour: str) -> None:
-    for style, bound in _bounds(line, panel):
-        axes.plot(times, [bound(float(t)) for t in times], color=colour, linestyle=style, linewidth=1.0, zorder=2)
-
-
-def _bounds(line: Line, panel: Panel) -> Iterator[tuple[Any, Callable[[float], float]]]:
-    """Yield the bounds that belong to a curve: dotted as published and not proved, dash-dotted proved."""
-    gaps, epsilon = panel.scenario.gaps, panel.epsilon
-    dotted, dash_dotted = ":", (0, (6, 2, 1, 2))
-    if line.algorithm == "UCB":
-        yield dash_dotted, lambda t: upper_bounds.ucb1(gaps, t)
-    elif line.algorithm == "DP-UCB-Bound":
-        split = getattr(line.policy, "variant", "") == "proved"
-        yield dotted, lambda t: upper_bounds.dp_ucb_bound(gaps, t, epsilon, form="published")
-        yield dash_dotted, lambda t: upper_bounds.dp_ucb_bound(gaps, t, epsilon, split=split)
-    elif line.algorithm == "DP-UCB":
-        yield dotted, lambda t: upper_bounds.dp_ucb(gaps, t, epsilon)
-    elif isinstance(line.policy, DPUCBInt):
-        first = first_interval(line.policy)
-        yield dotted, lambda t: upper_bounds.dp_ucb_int(gaps, t, first)
+    for form in bound_forms(line.policy):
+        if form in _BOUND_STYLES:
+            bounds = [regret_bound(line.policy, panel.scenario.gaps, float(t), form) for t in times]
+            axes.plot(times, bounds, color=colour, linestyle=_BOUND_STYLES[form], linewidth=1.0, zorder=2)
 
 
 def _label(study: Study, panel: Panel, line: Line, end: float) -> str:
     """Return what is written at the end of a curve: name, input privacy, mean, certified privacy."""
-    words = [f"{line.algorithm} {line.input_privacy()}: {number(end)}", _certified(line, study.settings.horizon)]
+    words = [f"{line.algorithm} {_asked(line)}: {number(end)}", _certified(line, study.settings.horizon)]
     steady = study.steady(line.policy, panel.scenario.environment)
     if steady.runs > study.settings.runs:
         words.insert(1, f"({number(float(steady.mean[-1]))} in {steady.runs:,} runs)")
@@ -160,13 +146,20 @@ def _label_ends(axes: Any, ends: list[tuple[float, str, str]]) -> None:
         )
 
 
+def _asked(line: Line) -> str:
+    """Return the input privacy in parentheses, as the paper's legend has it."""
+    budget = line.input_privacy()
+    text = "not private" if budget is None else privacy_text(budget)
+    return text if text.startswith("(") else f"({text})"
+
+
 def _certified(line: Line, horizon: int) -> str:
     guarantee = line.guarantee(horizon)
     if guarantee is None:
         return "no privacy"
     if guarantee.epsilon == 0:
         return "no release yet"
-    return f"certified {stated(guarantee.epsilon, guarantee.delta)}"
+    return f"certified {privacy_text(guarantee)}"
 
 
 def _apart(places: list[float], rooms: list[float]) -> list[float]:

@@ -1,14 +1,17 @@
 """What came out, as tables: for the report, and as data frames."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from dpbandits._extras import require_extras
 from dpbandits.document import Table
+from dpbandits.policies import DPUCB, UCB, DPUCBBound, Policy
 from dpbandits.reproduce.claims import CLAIMS, Finding
 from dpbandits.reproduce.confidence import mean_at, number
-from dpbandits.reproduce.paper_experiments import FORMS, PANELS, first_interval, published_interval, stated
+from dpbandits.reproduce.paper_experiments import FORMS, PANELS, privacy_text, published_interval
+from dpbandits.reproduce.regret_bounds import BoundForm, regret_bound
 from dpbandits.reproduce.study import Study
-from dpbandits.theory import lower_bounds, upper_bounds
+from dpbandits.theory import lower_bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,12 +25,12 @@ def regret_table(study: Study, form: str) -> Table:
         half = horizon * max(panel.scenario.gaps) / 2
         for line in panel.lines(form):
             summary = study.steady(line.policy, panel.scenario.environment)
-            guarantee = line.guarantee(horizon)
+            asked, guarantee = line.input_privacy(), line.guarantee(horizon)
             rows.append(
                 (
                     f"{panel.name}: {line.algorithm}",
-                    line.input_privacy().strip("()"),
-                    "none" if guarantee is None else stated(guarantee.epsilon, guarantee.delta),
+                    "not private" if asked is None else privacy_text(asked),
+                    "none" if guarantee is None else privacy_text(guarantee),
                     f"{summary.runs:,}",
                     str(mean_at(summary)),
                     number(float(summary.quantile(0.5)[-1])),
@@ -44,33 +47,33 @@ def regret_table(study: Study, form: str) -> Table:
     return Table(header, tuple(rows), numeric=True)
 
 
+_BOUNDS: tuple[tuple[str, BoundForm, Callable[[float], Policy]], ...] = (
+    ("UCB1", "proved", lambda epsilon: UCB()),
+    ("DP-UCB-Bound, Theorem 3.2 as published", "published", lambda epsilon: DPUCBBound(epsilon=epsilon)),
+    ("DP-UCB-Bound, as in the paper's appendix", "appendix", lambda epsilon: DPUCBBound(epsilon=epsilon)),
+    (
+        "DP-UCB-Bound, corrected, not split (2ε)",
+        "proved",
+        lambda epsilon: DPUCBBound(epsilon=epsilon, variant="published"),
+    ),
+    ("DP-UCB-Bound, corrected, split (ε)", "proved", lambda epsilon: DPUCBBound(epsilon=epsilon)),
+    ("DP-UCB, Theorem 3.3 (not proved)", "published", lambda epsilon: DPUCB(epsilon=epsilon)),
+    ("DP-UCB-Int, Theorem 3.5 (false), y", "published", lambda epsilon: published_interval(epsilon, "y")),
+    ("DP-UCB-Int, Theorem 3.5 (false), x", "published", lambda epsilon: published_interval(epsilon, "x")),
+    ("DP-UCB-Int, Theorem 3.5 (false), constant", "published", lambda epsilon: published_interval(epsilon, "constant")),
+)
+
+
 def bounds_table(study: Study) -> Table:
     """Return every bound at the horizon in every panel."""
     t = float(study.settings.horizon)
-    bounds: dict[str, Any] = {
-        "UCB1": lambda gaps, epsilon: upper_bounds.ucb1(gaps, t, capped=False),
-        "DP-UCB-Bound, Theorem 3.2 as published": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, form="published", capped=False
-        ),
-        "DP-UCB-Bound, as in the paper's appendix": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, form="appendix", capped=False
-        ),
-        "DP-UCB-Bound, corrected, not split (2ε)": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, split=False, capped=False
-        ),
-        "DP-UCB-Bound, corrected, split (ε)": lambda gaps, epsilon: upper_bounds.dp_ucb_bound(
-            gaps, t, epsilon, capped=False
-        ),
-        "DP-UCB, Theorem 3.3 (not proved)": lambda gaps, epsilon: upper_bounds.dp_ucb(gaps, t, epsilon, capped=False),
-    }
-    for series in ("y", "x", "constant"):
-        bounds[f"DP-UCB-Int, Theorem 3.5 (false), {series}"] = lambda gaps, epsilon, series=series: (
-            upper_bounds.dp_ucb_int(gaps, t, first_interval(published_interval(epsilon, series)), capped=False)
+    rows = []
+    for name, form, policy_at in _BOUNDS:
+        bounds = (
+            regret_bound(policy_at(panel.epsilon), panel.scenario.gaps, t, form, capped=False) for panel in PANELS
         )
-    rows = [
-        (name, *(_starred(bound(panel.scenario.gaps, panel.epsilon), t * max(panel.scenario.gaps)) for panel in PANELS))
-        for name, bound in bounds.items()
-    ]
+        largest = (t * max(panel.scenario.gaps) for panel in PANELS)
+        rows.append((name, *map(_starred, bounds, largest)))
     constants = [lower_bounds.asymptotic_constant(panel.scenario.means, panel.epsilon) for panel in PANELS]
     minimax = [lower_bounds.minimax(len(panel.scenario.means), t, panel.epsilon) for panel in PANELS]
     rows += [
