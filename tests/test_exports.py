@@ -79,10 +79,12 @@ def _policies_of(module: ModuleType) -> list[type[Policy]]:
     ]
 
 
-def test_the_documents_name_every_policy_and_no_other() -> None:
+def test_the_documents_name_no_policy_that_is_not_there() -> None:
+    """All are in `dpbandits policies`; the tables explain what is worth a comparison."""
     tables = [line.split("|")[1] for line in SIMULATION_DOCS.splitlines() if line.startswith("| `")]
     named = [name for cell in tables for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(named) == sorted(catalogue.__all__)
+    assert len(named) == len(set(named)) >= 20
+    assert set(named) <= set(catalogue.__all__)
 
 
 def test_the_command_line_names_every_policy_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
