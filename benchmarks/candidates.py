@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.policies.base import Setup, hold, select, update
 from dpbandits.policies.dp_imed import DPIMED, State
 from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
 from dpbandits.policies.plausibility import PooledSums, exponent, learn
 from dpbandits.policies.plausibility_by_phase import ByPhase, cost
+from dpbandits.policies.policy import Setup, hold, select, update
 
 
 class Tail(NamedTuple):

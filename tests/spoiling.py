@@ -11,7 +11,7 @@ from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import Policy, Setup, hold, select, update
-from dpbandits.policies.base import every_step
+from dpbandits.policies.policy import every_step
 from dpbandits.privacy import Guarantee
 
 WAYS = (

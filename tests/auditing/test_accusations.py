@@ -16,7 +16,7 @@ from dpbandits.auditing.view import Candidate
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.state import public
 from dpbandits.policies import Policy, Setup, hold, select, update
-from dpbandits.policies.base import every_step
+from dpbandits.policies.policy import every_step
 from dpbandits.privacy import Guarantee
 
 pytestmark = pytest.mark.slow

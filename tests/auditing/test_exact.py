@@ -18,7 +18,7 @@ from dpbandits.mechanisms import CARRIED, GAUSSIAN, RESPONSE, release, reserve
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, secret_reward
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import POLICIES, Policy, Setup, hold, select, update
-from dpbandits.policies.base import every_step
+from dpbandits.policies.policy import every_step
 from dpbandits.privacy import GaussianEvent, Guarantee, LaplaceEvent, compose
 from expected_noises import expected_noises
 

@@ -69,7 +69,7 @@ def test_a_command_imports_no_other_and_ledgers_no_extra(tmp_path: Path) -> None
     assert loaded("ledger", "verify", str(export))[1] == [
         0,
         [],
-        [f"dpbandits.cli.{name}" for name in ("app", "files", "ledger_command", "options", "output", "words")],
+        [f"dpbandits.cli.{name}" for name in ("app", "files", "ledger_command", "options", "output", "parsing")],
     ]
 
 

@@ -13,7 +13,7 @@ from dpbandits.engine.stamp import program_stamp
 from dpbandits.environments import Replay
 from dpbandits.mechanisms import public
 from dpbandits.policies import Policy, Setup, hold, select, update
-from dpbandits.policies.base import every_step
+from dpbandits.policies.policy import every_step
 from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.parts import Parts
 

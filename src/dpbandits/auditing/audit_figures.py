@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits._extras import require_extras
+from dpbandits._phrases import counted
 from dpbandits._statistics import binomial_high, binomial_low
-from dpbandits._words import counted
 from dpbandits.auditing.exact import ExactAudit
 from dpbandits.auditing.runs import FULLY_FOLLOWED
 from dpbandits.auditing.sampled_audit import Audit

@@ -2,7 +2,7 @@
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 from dpbandits.privacy import Budget, Guarantee
 
 STATED = "whoever asked for the audit"

@@ -18,7 +18,7 @@ from dpbandits.engine.game import Game
 from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
 from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 _TRIES = 12
 _POSITIONS = 24  # rewards that are changed in a run

@@ -19,8 +19,8 @@ from dpbandits.auditing.account import Shown
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.reached import Reached
 from dpbandits.auditing.runs import FULLY_FOLLOWED, MOST_RUNS, Part, Runs, Size, reachable
-from dpbandits.policies.base import Policy, validated_size
 from dpbandits.policies.catalogue import is_ours
+from dpbandits.policies.policy import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 
 USUAL_ARMS = (2, 3)

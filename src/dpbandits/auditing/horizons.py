@@ -7,7 +7,7 @@ from dpbandits.auditing.trials import Trials
 from dpbandits.engine.game import BLOCKS, Game
 from dpbandits.environments.given import Given
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 SHORTEST = 8
 LONGEST = 2**16

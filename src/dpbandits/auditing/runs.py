@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbandits._phrases import counted
 from dpbandits._progress import Progress
-from dpbandits._words import counted
 from dpbandits.auditing.account import Account, Shown
 from dpbandits.auditing.disclosure import reading_shows
 from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
@@ -24,7 +24,7 @@ from dpbandits.auditing.witness import density_ratio, forced, on_one_side, shift
 from dpbandits.engine.game import BLOCKS, CUT_BLOCKS, STEP, Cut, Game
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.linear import Leak, Reading, Secret, Unknown
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 from dpbandits.privacy import Guarantee
 
 FULLY_FOLLOWED = 1024  # steps: in longer runs a reward stands for its block

@@ -20,8 +20,8 @@ from dpbandits.auditing.trials import Trials
 from dpbandits.auditing.view import Candidate, View, ViewName
 from dpbandits.auditing.views import VIEWS
 from dpbandits.engine.driver import checked_workers
-from dpbandits.policies.base import Policy, validated_size
 from dpbandits.policies.catalogue import is_ours
+from dpbandits.policies.policy import Policy, validated_size
 from dpbandits.privacy import Budget, Guarantee
 
 FEWEST_TRIALS, MOST_TRIALS = 1000, 10**12

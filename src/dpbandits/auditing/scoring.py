@@ -19,7 +19,7 @@ from dpbandits.auditing.replay_noise import (
 )
 from dpbandits.auditing.scores import write_scores
 from dpbandits.engine.loop import NO_MISTAKE, clear, note_plays, note_start, note_switch, play, play_run
-from dpbandits.policies.base import hold, select, update
+from dpbandits.policies.policy import hold, select, update
 
 NUMBERS = 4  # of every release: its value, its marks, and its noise with either rewards
 RUNS_OF_ONE = 3  # as it is played, and with either rewards

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
 from dpbandits.auditing.runs import Part
 from dpbandits.auditing.sampled_audit import Audit

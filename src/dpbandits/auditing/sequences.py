@@ -5,11 +5,11 @@ from collections import Counter
 from numpy.typing import ArrayLike
 
 from dpbandits import _validate
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.auditing.trials import Trials
 from dpbandits.environments.given import Given
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 _MAX_SEQUENCES = 2**22
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.auditing.decisions import Decisions
 from dpbandits.auditing.replay_noise import KNOWN, SEEN
 from dpbandits.auditing.scores import COLUMNS
@@ -19,10 +19,10 @@ from dpbandits.engine.gpu import GPUPlayer, has_gpu
 from dpbandits.engine.loop import Task
 from dpbandits.engine.seeds import number_of_policy
 from dpbandits.engine.stamp import stamp_of_constants
-from dpbandits.environments.base import Environment
+from dpbandits.environments.environment import Environment
 from dpbandits.environments.given import Given
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 _FIRST_ROOM = 64  # releases
 _STEPS_AT_ONCE = 2**24

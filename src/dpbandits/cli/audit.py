@@ -21,10 +21,10 @@ from dpbandits.auditing.views import VIEWS
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
-from dpbandits.cli.words import USUAL_DELTA, check_delta, check_ending, console, parse_policy, whole
+from dpbandits.cli.parsing import USUAL_DELTA, check_delta, check_ending, console, parse_policy, whole
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import Policy
 from dpbandits.policies.labels import label
+from dpbandits.policies.policy import Policy
 from dpbandits.privacy import Budget
 
 _BROKEN = "broken/"

@@ -14,7 +14,7 @@ from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, Keep, OwnEnvironment, Workers
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.words import check_folder, contenders, listed, parse_levels, whole
+from dpbandits.cli.parsing import check_folder, contenders, listed, parse_levels, whole
 from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, compare
 from dpbandits.comparison.instances import at_levels
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from dpbandits._words import one_line
+from dpbandits._phrases import one_line
 from dpbandits.environments import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy

@@ -13,14 +13,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpbandits import _validate
+from dpbandits._phrases import counted
 from dpbandits._validate import shown
-from dpbandits._words import counted
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
-from dpbandits.cli.words import check_ending, console
+from dpbandits.cli.parsing import check_ending, console
 from dpbandits.errors import InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.check_page import to_page

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
-from dpbandits.cli.words import console
+from dpbandits.cli.parsing import console
 
 _ROOM_FOR_TEXT = 140  # columns: with less, columns of sentences are a few letters wide
 

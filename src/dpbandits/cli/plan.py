@@ -10,7 +10,7 @@ from dpbandits.cli.app import app
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, OwnEnvironment
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.words import PLOTS, check_ending, contenders, listed, number, parse_levels, parse_means, whole
+from dpbandits.cli.parsing import PLOTS, check_ending, contenders, listed, number, parse_levels, parse_means, whole
 from dpbandits.comparison import Answer, Plan, plan
 from dpbandits.comparison.advice import shown, shown_share
 from dpbandits.environments import Environment

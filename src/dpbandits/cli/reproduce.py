@@ -14,7 +14,7 @@ from dpbandits._extras import require_extras
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
-from dpbandits.cli.words import check_folder, console, number
+from dpbandits.cli.parsing import check_folder, console, number
 from dpbandits.errors import InvalidInput
 from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
 from dpbandits.reproduce.paper_experiments import FORMS, HORIZON, PANELS, RUNS

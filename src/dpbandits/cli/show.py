@@ -12,7 +12,7 @@ import typer
 
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
-from dpbandits.cli.words import check_ending
+from dpbandits.cli.parsing import check_ending
 from dpbandits.document import Badge, Block, Bullets, Cell, Code, Heading, Paragraph, Table
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.persistence import journal_overview

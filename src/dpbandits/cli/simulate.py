@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from dpbandits._words import counted, one_line
+from dpbandits._phrases import counted, one_line
 from dpbandits._writing import replace_file
 from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, Keep, Means, OwnEnvironment, Workers
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.words import (
+from dpbandits.cli.parsing import (
     PLOTS,
     USUAL_DELTA,
     check_delta,

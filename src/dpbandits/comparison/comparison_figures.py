@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits._extras import require_extras
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.comparison.advice import Plan
 from dpbandits.comparison.leaderboard import Leaderboard
 from dpbandits.plots import COLOURS, DASHES

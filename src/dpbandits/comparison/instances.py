@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dpbandits import _validate
+from dpbandits._phrases import one_line
 from dpbandits._validate import shown
-from dpbandits._words import one_line
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 

@@ -18,10 +18,10 @@ from dpbandits._progress import Progress
 from dpbandits.comparison.advice import TOLERANCE, Answer, Plan, Shares
 from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
 from dpbandits.environments import Bernoulli, Environment
-from dpbandits.environments.base import block_sum, one_by_one
+from dpbandits.environments.environment import block_sum, one_by_one
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import IMED, Policy
-from dpbandits.policies.base import every_step, hold
+from dpbandits.policies.policy import every_step, hold
 from dpbandits.simulation import RegretSummary
 from dpbandits.simulation.plays import Plays
 from dpbandits.simulation.runner import log_spaced, played_chunks

@@ -9,10 +9,10 @@ from dpbandits._extras import require_extras
 from dpbandits.engine.game import BLOCKS, STEP, Game
 from dpbandits.engine.loop import Rules, check_answer, play_runs, rules_of
 from dpbandits.engine.stamp import classes_in
-from dpbandits.environments.base import block_sum, reward
+from dpbandits.environments.environment import block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
-from dpbandits.policies.base import FOREVER, Policy
+from dpbandits.policies.policy import FOREVER, Policy
 
 # Steps that are played in plain Python when a policy does not compile, to find out why.
 _TRIAL_STEPS = 20

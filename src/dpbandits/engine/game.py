@@ -10,8 +10,8 @@ import numpy as np
 
 from dpbandits import _validate
 from dpbandits.engine.loop import check_answer, note_plays, note_start, note_switch, play, rules_of
-from dpbandits.environments.base import block_sum, reward
-from dpbandits.policies.base import FOREVER, Policy, hold, select, update
+from dpbandits.environments.environment import block_sum, reward
+from dpbandits.policies.policy import FOREVER, Policy, hold, select, update
 
 Totals = Callable[[int, int, int], Any]  # the sum of the rewards of a block, by time, arm and plays
 # How many of the plays that `hold` allows are made between two decisions: one, all of them, or as the dice fall.

@@ -12,7 +12,7 @@ from dpbandits._extras import require_extras
 from dpbandits.engine.loop import Rules, check_answer, rules_of
 from dpbandits.engine.stamp import check_kernels, classes_in
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 _MOST_AT_ONCE = 2**20
 _BYTES_AT_ONCE = 2**32

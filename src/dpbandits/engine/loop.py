@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits._kernel import generic, kernel
-from dpbandits.environments.base import block_sum, reward
+from dpbandits.environments.environment import block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import uniform
-from dpbandits.policies.base import FOREVER, Policy, hold, select, update, wrong_arm
+from dpbandits.policies.policy import FOREVER, Policy, hold, select, update, wrong_arm
 
 # Mistakes of a policy, which end a run.
 NO_MISTAKE = 0

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 
 def number_of_policy(policy: Policy) -> int:

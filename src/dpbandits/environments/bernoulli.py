@@ -6,8 +6,8 @@ from numpy.typing import ArrayLike
 
 from dpbandits._kernel import kernel
 from dpbandits.environments.alias import GROUPS, AliasTables, alias_tables, from_tables
-from dpbandits.environments.base import Environment, block_sum, numbers, reward
 from dpbandits.environments.binomial import binomial
+from dpbandits.environments.environment import Environment, block_sum, numbers, reward
 from dpbandits.mechanisms.draws import uniform
 
 # More arms would need more memory for their tables than a processor keeps at hand.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from dpbandits._kernel import kernel
-from dpbandits.environments.base import Environment, block_sum, numbers, one_by_one, reward, same_length
+from dpbandits.environments.environment import Environment, block_sum, numbers, one_by_one, reward, same_length
 from dpbandits.mechanisms.draws import beta
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpbandits._kernel import kernel
-from dpbandits.environments.base import Environment, block_sum, numbers, reward
 from dpbandits.environments.binomial import binomial
+from dpbandits.environments.environment import Environment, block_sum, numbers, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.draws import uniform
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.environments.base import Environment, block_sum, numbers, reward
+from dpbandits.environments.environment import Environment, block_sum, numbers, reward
 
 
 class Params(NamedTuple):

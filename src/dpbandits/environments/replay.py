@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.environments.base import Environment, block_sum, numbers, one_by_one, reward
+from dpbandits.environments.environment import Environment, block_sum, numbers, one_by_one, reward
 from dpbandits.mechanisms.draws import uniform
 
 ReplayOrder = Literal["random", "given"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._kernel import kernel
-from dpbandits.environments.base import Environment, block_sum, numbers, one_by_one, reward, same_length
+from dpbandits.environments.environment import Environment, block_sum, numbers, one_by_one, reward, same_length
 from dpbandits.mechanisms.draws import normal, uniform
 
 # From this standard deviation on uniform numbers are accepted more often than normal ones.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.errors import InvalidInput
 from dpbandits.live import persistence
 from dpbandits.live.assignments import Assignment, id_of

@@ -16,7 +16,7 @@ from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
-from dpbandits.policies.base import MAX_HORIZON
+from dpbandits.policies.policy import MAX_HORIZON
 from dpbandits.privacy.rounding import bits_up
 
 

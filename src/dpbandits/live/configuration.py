@@ -20,7 +20,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.live.policy_names import as_written, policy_from, read_live
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.policies import Policy
-from dpbandits.policies.base import MAX_ARMS, MAX_HORIZON
+from dpbandits.policies.policy import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
 
 # Of the configuration, wherever it is written down. What each one changed:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpbandits.policies.base import Policy, select, wrong_arm
+from dpbandits.policies.policy import Policy, select, wrong_arm
 
 
 def chosen_arm(policy: Policy, params: Any, state: Any, t: int, arms: int) -> int:

@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dpbandits._words import one_line
+from dpbandits._phrases import one_line
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, live_scale
 from dpbandits.live.policy_choice import chosen_arm

@@ -9,8 +9,8 @@ knows a later row, or this one with another hash.
 from collections.abc import Callable
 from typing import Any
 
+from dpbandits._phrases import one_line
 from dpbandits._validate import shown
-from dpbandits._words import one_line
 from dpbandits.errors import JournalError, WrongKind
 from dpbandits.privacy.ledger import Head
 

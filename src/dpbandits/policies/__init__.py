@@ -1,7 +1,6 @@
-"""Policies: which arm to play next. One file each, all with the same three kernels (base.py)."""
+"""Policies: which arm to play next. One file each, all with the same three kernels (policy.py)."""
 
 from dpbandits.policies import catalogue
-from dpbandits.policies.base import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.catalogue import *  # noqa: F403
 from dpbandits.policies.catalogue import POLICIES, is_ours
 from dpbandits.policies.counter_policy import CounterName, Variant
@@ -20,6 +19,7 @@ from dpbandits.policies.phases import (
     phase_index,
     pool_phases,
 )
+from dpbandits.policies.policy import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.private_ucb import Relaxation
 from dpbandits.policies.recommended import recommended
 from dpbandits.policies.release_intervals import (

@@ -18,9 +18,9 @@ from typing import NamedTuple, Self
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import GAUSSIAN
-from dpbandits.policies.base import Setup, not_live
 from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
 from dpbandits.policies.phases import ONE_RELEASE, PhasePolicy, Phases, phase_index
+from dpbandits.policies.policy import Setup, not_live
 from dpbandits.privacy import GaussianEvent, Guarantee, calibrate, gaussian_epsilon
 from dpbandits.privacy.accountant import GAUSSIAN_PROFILE
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from dpbandits._kernel import kernel
 from dpbandits.policies.adap_ucb import AdaPPolicy
-from dpbandits.policies.base import Setup
 from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
 from dpbandits.policies.phases import Phases, phase_choice
+from dpbandits.policies.policy import Setup
 from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
 
 

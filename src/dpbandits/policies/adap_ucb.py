@@ -14,9 +14,9 @@ from typing import NamedTuple, Self
 
 from dpbandits import _validate
 from dpbandits._kernel import kernel
-from dpbandits.policies.base import Setup
 from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
 from dpbandits.policies.phases import PhasePolicy, Phases, phase_index
+from dpbandits.policies.policy import Setup
 
 
 class Params(NamedTuple):

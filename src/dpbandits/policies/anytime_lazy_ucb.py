@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
-from dpbandits.policies.base import Setup, hold, select, update
 from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
 from dpbandits.policies.phases import PhasePolicy, Phases, doubling_epochs, finish_phase, learn_release, plays_left
+from dpbandits.policies.policy import Setup, hold, select, update
 
 
 class Params(NamedTuple):

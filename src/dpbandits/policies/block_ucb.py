@@ -18,8 +18,8 @@ from typing import Annotated, Any, NamedTuple, Self
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import MAX_HORIZON, Setup
 from dpbandits.policies.phases import PhasePolicy, Phases, Tally, geometric_ends, phase_choice
+from dpbandits.policies.policy import MAX_HORIZON, Setup
 
 
 class Params(NamedTuple):

@@ -4,7 +4,6 @@ from dpbandits.policies.adac_ucb import AdaCUCB
 from dpbandits.policies.adap_klucb import AdaPKLUCB
 from dpbandits.policies.adap_ucb import AdaPUCB
 from dpbandits.policies.anytime_lazy_ucb import AnytimeLazyUCB
-from dpbandits.policies.base import Policy
 from dpbandits.policies.block_ucb import BlockUCB
 from dpbandits.policies.dp_imed import DPIMED
 from dpbandits.policies.dp_klucb import DPKLUCB
@@ -20,6 +19,7 @@ from dpbandits.policies.ldp_ucb_bernoulli import LDPUCBBernoulli
 from dpbandits.policies.ldp_ucb_laplace import LDPUCBLaplace
 from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
 from dpbandits.policies.noise_aware_klucb import NoiseAwareKLUCB
+from dpbandits.policies.policy import Policy
 from dpbandits.policies.private_ucb import PrivateUCB
 from dpbandits.policies.thompson_sampling import ThompsonSampling
 from dpbandits.policies.ucb import UCB

@@ -11,7 +11,7 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import hybrid, stack, weighted
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, Node
-from dpbandits.policies.base import EPSILONS, Policy
+from dpbandits.policies.policy import EPSILONS, Policy
 from dpbandits.privacy import Guarantee
 
 

@@ -17,10 +17,10 @@ from typing import Annotated, Any, NamedTuple, Self
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import part, public
-from dpbandits.policies.base import Setup
 from dpbandits.policies.growing_phases import GrowingPhases, PublishedPhases
 from dpbandits.policies.phases import Phases, Tally, phase_choice
 from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn_sum
+from dpbandits.policies.policy import Setup
 
 
 class Params(NamedTuple):

@@ -14,10 +14,10 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import part
-from dpbandits.policies.base import Setup
 from dpbandits.policies.growing_phases import PublishedPhases
 from dpbandits.policies.phases import Phases, Tally, phase_choice
 from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn_sum, plausible
+from dpbandits.policies.policy import Setup
 
 
 class Params(NamedTuple):

@@ -26,8 +26,8 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import EPSILONS, FOREVER, Policy, Setup, hold, select, update
 from dpbandits.policies.phases import ONE_RELEASE
+from dpbandits.policies.policy import EPSILONS, FOREVER, Policy, Setup, hold, select, update
 from dpbandits.privacy import Guarantee, scale_for
 
 EpochOrder = Literal["blocks", "turns"]

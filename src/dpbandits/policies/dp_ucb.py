@@ -22,9 +22,9 @@ import numpy as np
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import part, public
-from dpbandits.policies.base import Setup, every_step, hold, select, update
 from dpbandits.policies.counter_policy import COUNTERS, CounterPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
+from dpbandits.policies.policy import Setup, every_step, hold, select, update
 
 
 class Params(NamedTuple):

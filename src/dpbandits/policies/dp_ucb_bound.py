@@ -24,10 +24,10 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.bits import floor_log2
 from dpbandits.mechanisms.counter import insert
 from dpbandits.mechanisms.state import part, public
-from dpbandits.policies.base import Setup, every_step, hold, select, update
 from dpbandits.policies.counter_policy import COUNTERS, CounterPolicy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
 from dpbandits.policies.noise_bounds import chernoff_lines, error_line, noise_size, paper_bound
+from dpbandits.policies.policy import Setup, every_step, hold, select, update
 
 
 class Params(NamedTuple):

@@ -28,9 +28,9 @@ from dpbandits._kernel import kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import EPSILONS, FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
 from dpbandits.policies.interval_calibration import calibrate_interval
+from dpbandits.policies.policy import EPSILONS, FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.release_intervals import MAX_HORIZON as MAX_DECLARED
 from dpbandits.policies.release_intervals import (
     SERIES,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from dpbandits import _validate
-from dpbandits.policies.base import MAX_HORIZON
 from dpbandits.policies.phases import PhasePolicy, geometric_ends
+from dpbandits.policies.policy import MAX_HORIZON
 
 _FIRST = 16.0  # plays of the first phase times epsilon, noise-aware
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.policies import dp_ucb, dp_ucb_bound
-from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.counter_policy import VARIANTS, Variant, hybrid_guarantee
+from dpbandits.policies.policy import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.privacy import Guarantee
 from dpbandits.theory.upper_bounds import FOUR_ZETA, noise_pulls_of_theorem_3_3, noise_regret_of_theorem_3_2
 

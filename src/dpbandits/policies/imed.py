@@ -13,8 +13,8 @@ from typing import Annotated, Any, NamedTuple
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exact_sums import ExactSums, add_rewards
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 from dpbandits.theory.divergences import bernoulli_kl
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exact_sums import ExactSums, add_rewards
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
 
 

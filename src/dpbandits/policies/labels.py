@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 
 def label(policy: Policy, besides: Collection[str] = ()) -> str:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta
-from dpbandits.policies.base import Setup, every_step, hold, not_live, select, update
 from dpbandits.policies.last_phase import LastPhaseState, keep_last_phase
 from dpbandits.policies.phases import PhasePolicy, Phases, chosen_arm, doubling_epochs, finish_phase, learn_release
+from dpbandits.policies.policy import Setup, every_step, hold, not_live, select, update
 
 
 class Params(NamedTuple):

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Self
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.policies.base import Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, root, tables
 from dpbandits.policies.local_policy import LocalPolicy, LocalState, learn_released
+from dpbandits.policies.policy import Setup, every_step, hold, select, update
 from dpbandits.privacy import scale_for
 
 

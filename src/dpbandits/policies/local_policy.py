@@ -13,8 +13,8 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import EPSILONS, Policy
 from dpbandits.policies.exploration import Tables, inverse, inverse_root
+from dpbandits.policies.policy import EPSILONS, Policy
 from dpbandits.privacy import Guarantee
 
 

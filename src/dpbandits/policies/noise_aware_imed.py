@@ -16,10 +16,10 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-from dpbandits.policies.base import Setup
 from dpbandits.policies.dp_imed import CautiousPolicy, Params, State  # the same kernels, with another plausibility
 from dpbandits.policies.growing_phases import NoiseAwarePhases
 from dpbandits.policies.plausibility_by_phase import PhaseSums, by_phase
+from dpbandits.policies.policy import Setup
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ from dpbandits._kernel import generic, kernel
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import EPSILONS, FOREVER, SMALLEST_EPSILON, Block, Policy, hold, select, update
+from dpbandits.policies.policy import EPSILONS, FOREVER, SMALLEST_EPSILON, Block, Policy, hold, select, update
 from dpbandits.privacy import Budget, Guarantee, per_reward_budget, scale_for
 
 Kernel = Callable[..., Any]

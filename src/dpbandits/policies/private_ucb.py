@@ -21,8 +21,8 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms import binary, stack
 from dpbandits.mechanisms.counter import SHIFT_THEOREM, insert
 from dpbandits.mechanisms.state import public
-from dpbandits.policies.base import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
+from dpbandits.policies.policy import EPSILONS, Policy, Setup, every_step, hold, select, update
 from dpbandits.privacy import Guarantee
 from dpbandits.privacy.rounding import down
 

@@ -15,7 +15,7 @@ import numpy as np
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.draws import beta
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 
 
 class Params(NamedTuple):

@@ -14,8 +14,8 @@ import numpy as np
 
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 
 
 class Params(NamedTuple):

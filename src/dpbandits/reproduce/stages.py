@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
-from dpbandits.environments.base import Environment
+from dpbandits.environments.environment import Environment
 from dpbandits.policies import Policy
 from dpbandits.reproduce.claims import CLAIMS, Claim, Finding
 from dpbandits.reproduce.paper_experiments import FORMS, PANELS

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits import _validate
-from dpbandits.environments.base import Environment
+from dpbandits.environments.environment import Environment
 from dpbandits.policies import DPUCBInt, Policy
 from dpbandits.reproduce.paper_experiments import HORIZON, RUNS
 from dpbandits.simulation import RegretSummary

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from dpbandits.engine.cpu import CPUPlayer
 from dpbandits.engine.driver import Chunk
 from dpbandits.engine.loop import Task
-from dpbandits.environments.base import Environment, block_sum, one_by_one
-from dpbandits.policies.base import FOREVER, Policy
+from dpbandits.environments.environment import Environment, block_sum, one_by_one
+from dpbandits.policies.policy import FOREVER, Policy
 from dpbandits.simulation.plays import Plays, room_for_plays
 from dpbandits.simulation.regrets import Regrets, room_for_regrets
 from dpbandits.simulation.trying_out import try_out

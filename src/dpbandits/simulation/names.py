@@ -6,8 +6,8 @@ from dataclasses import fields
 
 from dpbandits._validate import shown
 from dpbandits.errors import InvalidInput, WrongKind
-from dpbandits.policies.base import Policy
 from dpbandits.policies.labels import label
+from dpbandits.policies.policy import Policy
 
 
 def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> dict[str, Policy]:

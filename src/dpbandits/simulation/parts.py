@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dpbandits import _writing
 from dpbandits.engine.stamp import classes_in, program_stamp, stamp, stamp_of_constants
-from dpbandits.environments.base import Environment
+from dpbandits.environments.environment import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy
 from dpbandits.simulation.plays import Plays

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits._writing import write_arrays
 from dpbandits.errors import InvalidInput
 

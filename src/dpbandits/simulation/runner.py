@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _validate
+from dpbandits._phrases import counted
 from dpbandits._progress import Progress
-from dpbandits._words import counted
 from dpbandits.engine.driver import Driver, chunks_of
 from dpbandits.engine.seeds import seed_of_policy
-from dpbandits.environments.base import Environment
+from dpbandits.environments.environment import Environment
 from dpbandits.errors import InvalidInput
-from dpbandits.policies.base import MAX_HORIZON, Policy
+from dpbandits.policies.policy import MAX_HORIZON, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.plays import Plays

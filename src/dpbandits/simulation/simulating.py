@@ -8,8 +8,8 @@ from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.engine.driver import checked_workers
 from dpbandits.engine.seeds import copies_before
-from dpbandits.environments.base import Environment
-from dpbandits.policies.base import Policy
+from dpbandits.environments.environment import Environment
+from dpbandits.policies.policy import Policy
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.parts import Parts
 from dpbandits.simulation.results import SimulationResult

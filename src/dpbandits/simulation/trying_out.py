@@ -5,8 +5,8 @@ A reward outside [0, 1] would be played without a word, and everything that is p
 
 import numpy as np
 
-from dpbandits._words import counted
-from dpbandits.environments.base import Environment, block_sum, reward
+from dpbandits._phrases import counted
+from dpbandits.environments.environment import Environment, block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 

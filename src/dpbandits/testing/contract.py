@@ -6,7 +6,7 @@ from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
 from dpbandits._validate import check_kind
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 from dpbandits.testing.definition_checks import (
     check_arms_are_alike,
     check_blocks_are_steps,

@@ -11,7 +11,7 @@ from dpbandits.engine.loop import NO_MISTAKE, Task, play_runs, rules_of
 from dpbandits.environments.bernoulli import Bernoulli
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.state import restore, to_plain
-from dpbandits.policies.base import FOREVER, hold, select, update
+from dpbandits.policies.policy import FOREVER, hold, select, update
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.plays import room_for_plays
 from dpbandits.testing.subject import Subject

@@ -8,7 +8,7 @@ import numpy as np
 from dpbandits.engine.game import Game
 from dpbandits.errors import BrokenContract
 from dpbandits.mechanisms import SeededNoise
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 
 class Subject(NamedTuple):

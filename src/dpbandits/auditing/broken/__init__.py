@@ -15,7 +15,7 @@ from dpbandits.auditing.broken.redrawn import RedrawnNodes
 from dpbandits.auditing.broken.reused import KeptNoise, NeverReset, SmallNoise
 from dpbandits.auditing.broken.spoiled import HalfNoise, PastHorizon
 from dpbandits.policies import DPUCB
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 
 _DECLARED = 64
 

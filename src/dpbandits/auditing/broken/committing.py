@@ -13,7 +13,7 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 from dpbandits.privacy import Guarantee
 
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.auditing.broken.phased import Phased, State, in_phases, learn_phase, mean_of_phase
 from dpbandits.mechanisms.release import LAPLACE, release
-from dpbandits.policies.base import hold, select, update
 from dpbandits.policies.phases import Phases, chosen_arm, plays_left, rest_of_phase
+from dpbandits.policies.policy import hold, select, update
 
 MANY = 1024
 LONG_PHASE = 4096

@@ -13,7 +13,6 @@ import numpy as np
 
 from dpbandits._kernel import generic, kernel
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Setup, hold, select, update
 from dpbandits.policies.phases import (
     PhasePolicy,
     Tally,
@@ -23,6 +22,7 @@ from dpbandits.policies.phases import (
     ends_phase,
     rest_of_phase,
 )
+from dpbandits.policies.policy import Setup, hold, select, update
 from dpbandits.privacy import Guarantee
 
 

@@ -17,8 +17,8 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
 from dpbandits.policies import interval_epsilon, published_interval_guarantee
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse_root, root, tables
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 from dpbandits.privacy import Budget, Guarantee
 
 

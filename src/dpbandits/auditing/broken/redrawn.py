@@ -15,8 +15,8 @@ from dpbandits import _validate
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.mechanisms.state import public, secret
-from dpbandits.policies.base import Policy, Setup, every_step, hold, select, update
 from dpbandits.policies.exploration import Tables, inverse, inverse_root, root, tables
+from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, update
 from dpbandits.privacy import Guarantee
 
 

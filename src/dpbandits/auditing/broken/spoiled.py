@@ -3,10 +3,10 @@
 import math
 from dataclasses import dataclass, replace
 
-from dpbandits.policies.base import FOREVER, Setup
 from dpbandits.policies.dp_imed import DPIMED
 from dpbandits.policies.dp_ucb_int import DPUCBInt
 from dpbandits.policies.phases import Phases
+from dpbandits.policies.policy import FOREVER, Setup
 from dpbandits.privacy import Guarantee
 
 

@@ -17,7 +17,7 @@ from dpbandits.live.checking.recomputed_cost import MOST_COMPOSED
 from dpbandits.live.checking.verdict import ArmSpent
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.policies import Block
-from dpbandits.policies.base import MAX_HORIZON
+from dpbandits.policies.policy import MAX_HORIZON
 from dpbandits.privacy import DiscreteLaplaceEvent, Guarantee, Row, compose, zcdp_epsilon
 from dpbandits.privacy.accountant import BASIC, ZCDP
 from dpbandits.privacy.rounding import above, ratio_up, sum_up

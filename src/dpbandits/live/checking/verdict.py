@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.privacy.ledger import Head
 

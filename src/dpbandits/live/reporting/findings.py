@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.live.estimates import Comparison, Estimate, difference
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.policies.labels import label

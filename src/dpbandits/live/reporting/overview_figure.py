@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpbandits._extras import require_extras
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.reporting.findings import CONFIDENCE, Findings, short_names
 from dpbandits.live.reporting.release_history import estimates_over_releases, spent_over_releases

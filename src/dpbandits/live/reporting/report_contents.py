@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from dpbandits._words import counted
+from dpbandits._phrases import counted
 from dpbandits.document import (
     Badge,
     Block,

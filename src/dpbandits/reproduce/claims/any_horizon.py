@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dpbandits.engine.driver import Chunk, Driver
-from dpbandits.policies.base import Policy
+from dpbandits.policies.policy import Policy
 from dpbandits.reproduce.claims.claim import Cause, Finding, Verdict, claim
 from dpbandits.reproduce.claims.shared_runs import EASY, OURS, long_interval_runs, of_panel
 from dpbandits.reproduce.confidence import mean_at, number

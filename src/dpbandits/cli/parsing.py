@@ -13,12 +13,12 @@ from rich.console import Console
 
 from dpbandits import _validate
 from dpbandits._extras import require_extras
-from dpbandits._words import one_line
+from dpbandits._phrases import one_line
 from dpbandits.cli.files import policy_class
 from dpbandits.comparison import Contender
 from dpbandits.errors import DPBanditsError, InvalidInput
 from dpbandits.policies import POLICIES, NoiseAwareIMED, Policy, recommended
-from dpbandits.policies.base import EPSILONS
+from dpbandits.policies.policy import EPSILONS
 from dpbandits.privacy import Guarantee
 
 PLOTS = (".png", ".svg", ".pdf")

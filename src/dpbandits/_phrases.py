@@ -1,4 +1,4 @@
-"""Words that all rooms write the same way."""
+"""Phrases that all rooms write the same way."""
 
 
 def counted(number: int, noun: str) -> str:
