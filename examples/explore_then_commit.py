@@ -75,7 +75,7 @@ class ExploreThenCommit(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
         theorem = "one release of each reward"
-        return dpb.Guarantee(self.epsilon, horizon=horizon, theorem=theorem, certified=True)
+        return dpb.Guarantee(self.epsilon, horizon=horizon, theorem=theorem, proved=True)
 
     # For live use: the budget of one reward among several of one person, and the release of every arm.
 

@@ -69,7 +69,7 @@ class Phases(Policy):
         return Setup(Params(scale_for(self.epsilon)), State)
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
-        return dpb.Guarantee(self.epsilon, horizon=horizon, theorem="one release of each reward", certified=True)
+        return dpb.Guarantee(self.epsilon, horizon=horizon, theorem="one release of each reward", proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> "Phases":
         return replace(self, epsilon=per_reward_budget(dpb.Budget(self.epsilon), contributions).epsilon)

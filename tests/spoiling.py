@@ -107,4 +107,4 @@ class InTurn(Policy):
         return Setup(Params(WAYS.index(self.what), 1 / self.epsilon), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        return Guarantee(self.epsilon, horizon=horizon, theorem="tests", certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem="tests", proved=True)

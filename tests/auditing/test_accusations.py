@@ -67,7 +67,7 @@ class Private(Policy):
         return Setup(Params(self.what), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", certified=True)
+        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", proved=True)
 
 
 @pytest.mark.parametrize("view", ["actions", "releases"])

@@ -120,7 +120,7 @@ def test_what_is_claimed() -> None:
     assert claim_to_test(policy, 10, None) == policy.claim(10)
     assert claim_to_test(dpb.DPUCB(epsilon=0.5), 10, None) == dpb.DPUCB(epsilon=0.5).guarantee(10)
     stated = claim_to_test(policy, 10, dpb.Budget(0.3, 1e-3))
-    assert (stated.epsilon, stated.delta, stated.certified) == (0.3, 1e-3, False)
+    assert (stated.epsilon, stated.delta, stated.proved) == (0.3, 1e-3, False)
     with pytest.raises(dpb.InvalidInput, match="ucb makes none"):
         dpb.audit(dpb.UCB())
 

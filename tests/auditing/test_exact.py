@@ -305,7 +305,7 @@ class Made(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         epsilon = horizon / 100 if self.what == LONGER else self.epsilon
-        return Guarantee(epsilon, self.delta, horizon=horizon, theorem="this test", certified=True)
+        return Guarantee(epsilon, self.delta, horizon=horizon, theorem="this test", proved=True)
 
 
 @few_runs

@@ -61,7 +61,7 @@ def test_it_claims_and_does_not_keep() -> None:
     policy = PrintedAlgorithm3(epsilon=1.0, delta=DELTA)
     assert policy.guarantee() is None
     claim = policy.claim(1500)
-    assert not claim.certified
+    assert not claim.proved
     noise = TaintNoise(1)
     dice = np.random.default_rng(1)
 

@@ -105,7 +105,7 @@ class Reading(Policy):
         return Setup(Params(self.what), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        return Guarantee(self.epsilon, horizon=horizon, theorem="this test", certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem="this test", proved=True)
 
 
 def audited(what: int, epsilon: float = 1.0) -> dpb.auditing.ExactAudit:

@@ -67,7 +67,7 @@ class Unusual(Policy):
         return Setup(self.params, State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        return Guarantee(self.epsilon, horizon=horizon, theorem="this test", certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem="this test", proved=True)
 
 
 @pytest.fixture(autouse=True)

@@ -116,7 +116,7 @@ class Adaptive(Policy):
         return Setup(Params(self.what, self.low, self.high), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", certified=True)
+        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="this test", proved=True)
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ class Claiming(Policy):
         return UCB().configure(arms, horizon)
 
     def guarantee(self, horizon=math.inf):
-        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="nothing", certified=True)
+        return Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="nothing", proved=True)
 
 @dataclass(frozen=True)
 class Crashing(Claiming):

@@ -286,8 +286,8 @@ def test_spent_counts_contributions_and_delta() -> None:
 
     # With delta: composed at the delta of one reward, where that is less.
     steps = [30.0 * 4096] * 200
-    one_reward = dpb.Guarantee(5.0, 1e-8, theorem="any", certified=True)
-    terms = Terms(POLICY, one_reward, dpb.Guarantee(10.0, 1e-6, theorem="any", certified=True))
+    one_reward = dpb.Guarantee(5.0, 1e-8, theorem="any", proved=True)
+    terms = Terms(POLICY, one_reward, dpb.Guarantee(10.0, 1e-6, theorem="any", proved=True))
     spent = partial(spent_on, terms=terms, contributions=2, grid=4096)
     expected = 2 * compose([DiscreteLaplaceEvent(30.0 * 4096, 4096)] * 200, 1e-8).epsilon
     assert expected < 2 * zcdp_epsilon(200 / 30**2 / 2, 1e-8) < 2 * 200 / 30

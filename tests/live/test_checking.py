@@ -333,18 +333,18 @@ def test_a_claim_is_compared_with_what_is_recomputed() -> None:
         assert cost != claimed.removesuffix(".")
 
 
-def test_what_was_spent_is_certified_without_delta_alone() -> None:
+def test_what_was_spent_is_proved_without_delta_alone() -> None:
     """How many releases an arm has had depends on what was released, which composition does not allow for."""
     with_delta = checked(contents_of(dpb.DPUCBInt(epsilon=1.0, delta=1e-6, horizon=2000), people=400))
     assert with_delta.spent is not None
     assert with_delta.spent.delta > 0
-    assert not with_delta.spent.certified
+    assert not with_delta.spent.proved
     assert "So far they cost about epsilon = " in with_delta.sentence
     assert "in the end at most epsilon = " in with_delta.sentence
     assert to_page(with_delta, "ledger.jsonl").count("about epsilon = ") == 2  # the sentence, and the table of figures
     pure = checked(INTERVAL)
     assert pure.spent is not None
-    assert pure.spent.certified
+    assert pure.spent.proved
     assert "about" not in pure.sentence
 
 
@@ -394,7 +394,7 @@ def test_users_policies_are_added_up() -> None:
 
     class Boastful(Phases):
         def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
-            return dpb.Guarantee(self.epsilon / 2, horizon=horizon, theorem="hope", certified=True)
+            return dpb.Guarantee(self.epsilon / 2, horizon=horizon, theorem="hope", proved=True)
 
     contents = contents_of(Phases(epsilon=0.7))
     for column in ("guarantee", "reward_guarantee"):

@@ -64,7 +64,7 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
         events = [DiscreteLaplaceEvent(scale * GRID, GRID) for scale in scales]
         assert compose(events, bandit.guarantee.delta).epsilon <= bandit.guarantee.epsilon
         assert bandit.spent().epsilon <= bandit.guarantee.epsilon
-    assert bandit.guarantee.certified
+    assert bandit.guarantee.proved
 
 
 @pytest.mark.parametrize("sticky", [True, False])

@@ -32,7 +32,7 @@ class ClaimsATenth(ExploreThenCommit):
     """Claims 0.1 with a block of scale 1."""
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
-        return dpb.Guarantee(0.1, horizon=horizon, theorem="its own word", certified=True)
+        return dpb.Guarantee(0.1, horizon=horizon, theorem="its own word", proved=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Repeating(dpb.DPUCBInt):
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
         worst = max(1 / block.scale for block in self.blocks(10_000))
-        return dpb.Guarantee(worst, horizon=horizon, theorem="parallel composition, wrongly", certified=True)
+        return dpb.Guarantee(worst, horizon=horizon, theorem="parallel composition, wrongly", proved=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,7 +422,7 @@ class Repeated(Policy):
         return Setup(RepeatedParams(self._scale), RepeatedState)
 
     def guarantee(self, horizon: float = math.inf) -> dpb.Guarantee:
-        return dpb.Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="composition", certified=True)
+        return dpb.Guarantee(self.epsilon, self.delta, horizon=horizon, theorem="composition", proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> "Repeated":
         return self

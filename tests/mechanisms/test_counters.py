@@ -63,10 +63,10 @@ def make(request: pytest.FixtureRequest) -> Make:
 def test_worst_item_loss_is_epsilon_and_never_more(make: Make, epsilon: float) -> None:
     counter = make(epsilon, SeededNoise(0))
     loss = counter.item_loss(HORIZON)
-    certified = counter.guarantee.epsilon
-    assert certified == (2 * epsilon if getattr(counter, "split", True) is False else epsilon)
-    assert loss <= certified
-    assert loss == pytest.approx(certified, rel=1e-15)
+    proved = counter.guarantee.epsilon
+    assert proved == (2 * epsilon if getattr(counter, "split", True) is False else epsilon)
+    assert loss <= proved
+    assert loss == pytest.approx(proved, rel=1e-15)
 
 
 def test_unsplit_hybrid_reaches_two_epsilon_at_once() -> None:
@@ -352,10 +352,10 @@ def test_a_counter_stays_in_its_process(make: Make, monkeypatch: pytest.MonkeyPa
     assert (counter.sum, counter.count) == (first, 1)
 
 
-def test_only_exact_noise_is_certified(make: Make) -> None:
-    assert make(1.0, SecureNoise()).guarantee.certified
-    assert make(1.0, RecordingNoise(SecureNoise(), Ledger())).guarantee.certified
-    assert not make(1.0, SeededNoise(1)).guarantee.certified
+def test_only_exact_noise_is_proved(make: Make) -> None:
+    assert make(1.0, SecureNoise()).guarantee.proved
+    assert make(1.0, RecordingNoise(SecureNoise(), Ledger())).guarantee.proved
+    assert not make(1.0, SeededNoise(1)).guarantee.proved
 
 
 def test_epsilons_too_small_for_the_grid_are_refused_at_once(make: Make) -> None:

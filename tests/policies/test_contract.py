@@ -68,7 +68,7 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
         assert rho <= policy.rho * (1 + 1e-9)
         assert oracles.gaussian_delta(math.sqrt(2 * rho * (1 - 1e-11)), guarantee.epsilon) <= policy.delta
         assert guarantee.epsilon <= policy.epsilon
-        assert (guarantee.delta, guarantee.certified) == (policy.delta, True)
+        assert (guarantee.delta, guarantee.proved) == (policy.delta, True)
         return
     worst = max(noise.losses().values())
     if guarantee.delta == 0:
@@ -76,7 +76,7 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
     else:  # the first reward of an arm is in all of its releases
         (schedule,) = expected_noises(policy, ARMS, HORIZON)
         assert worst <= math.fsum(event.epsilon for event in schedule) * (1 + 1e-9)  # type: ignore[union-attr]
-    assert guarantee.certified
+    assert guarantee.proved
 
 
 def tainted(policy: Policy, until: int, cut: Cut) -> TaintNoise:
@@ -146,7 +146,7 @@ def test_the_taint_check_finds_who_is_not_private(policy: Policy, cut: Cut) -> N
     ],
     ids=shown,
 )
-def test_hybrids_lose_exactly_what_they_certify(policy: Policy, factor: int) -> None:
+def test_hybrids_lose_exactly_what_they_promise(policy: Policy, factor: int) -> None:
     """The published ones lose twice what the paper claims: the claim is false, not only unproved."""
     noise = TaintNoise(1)
     rewards = bits(2)
@@ -154,10 +154,10 @@ def test_hybrids_lose_exactly_what_they_certify(policy: Policy, factor: int) -> 
     assert max(noise.losses().values()) == pytest.approx(0.7 * factor, rel=1e-12)
     guarantee, claim = policy.guarantee(), policy.claim()
     assert guarantee is not None
-    assert (guarantee.epsilon, guarantee.certified) == (0.7 * factor, True)
+    assert (guarantee.epsilon, guarantee.proved) == (0.7 * factor, True)
     assert (claim is None) == (factor == 1)
     if claim is not None:
-        assert (claim.epsilon, claim.certified) == (0.7, False)
+        assert (claim.epsilon, claim.proved) == (0.7, False)
 
 
 def test_dp_ucb_int_loses_exactly_the_sum_of_its_schedule() -> None:

@@ -200,7 +200,7 @@ def test_dp_ucb_int_states_what_its_schedule_costs() -> None:
     claim = corollary.claim()
     assert claim is not None
     assert claim.epsilon == pytest.approx(1.0, rel=1e-6)
-    assert claim.certified
+    assert claim.proved
     endless = dpb.DPUCBInt(epsilon=1.0, delta=DELTA)
     assert endless.guarantee().within(Budget(1.0, DELTA))
     assert endless.guarantee().horizon == math.inf

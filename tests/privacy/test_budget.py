@@ -25,27 +25,27 @@ def test_bad_delta(delta: float) -> None:
 
 
 def test_guarantee() -> None:
-    claimed = Guarantee(epsilon=1.0, theorem="the paper", horizon=1e5, certified=False)
+    claimed = Guarantee(epsilon=1.0, theorem="the paper", horizon=1e5, proved=False)
     assert claimed.horizon == 100_000
     assert str(claimed) == "(1, 0)-DP in one reward up to n = 100000, only claimed, by the paper"
     assert not claimed.within(Budget(2.0))
-    certified = Guarantee(epsilon=1.0, delta=1e-6, theorem="t", certified=True)
-    assert certified.within(Budget(1.0, 1e-6))
-    assert not certified.within(Budget(1.0, 1e-7))
-    assert not certified.within(Budget(0.9, 1e-6))
-    assert certified.to_dict()["horizon"] == "infinity"
-    listed = Guarantee(epsilon=1.0, horizon=None, theorem="t", certified=True)
+    proved = Guarantee(epsilon=1.0, delta=1e-6, theorem="t", proved=True)
+    assert proved.within(Budget(1.0, 1e-6))
+    assert not proved.within(Budget(1.0, 1e-7))
+    assert not proved.within(Budget(0.9, 1e-6))
+    assert proved.to_dict()["horizon"] == "infinity"
+    listed = Guarantee(epsilon=1.0, horizon=None, theorem="t", proved=True)
     assert listed.to_dict()["horizon"] is None
     assert "for these releases" in str(listed)
     with pytest.raises(InvalidInput, match="Expected horizon="):
-        Guarantee(epsilon=1.0, horizon=0, theorem="t", certified=True)
+        Guarantee(epsilon=1.0, horizon=0, theorem="t", proved=True)
 
 
 @given(st.floats(1e-3, 10), st.floats(0, 0.01), st.integers(1, 20))
 def test_group_privacy_round_trip(epsilon: float, delta: float, m: int) -> None:
     budget = Budget(epsilon, delta)
     per_reward = per_reward_budget(budget, m)
-    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta, theorem="t", certified=True), m)
+    whole = group_guarantee(Guarantee(per_reward.epsilon, per_reward.delta, theorem="t", proved=True), m)
     assert whole.within(budget)
     assert whole.epsilon == pytest.approx(epsilon)
     assert whole.delta == pytest.approx(delta, rel=1e-9, abs=1e-270)
@@ -57,7 +57,7 @@ def test_group_privacy_formula() -> None:
     assert per_reward.delta == pytest.approx(1e-6 / (1 + math.exp(1 / 3) + math.exp(2 / 3)))
     assert per_reward_budget(Budget(1.0, 1e-6), 1) == Budget(1.0, 1e-6)
     assert per_reward_rho(0.9, 3) == pytest.approx(0.1)
-    assert group_guarantee(Guarantee(0.5, theorem="t", certified=True), 4).unit == "up to 4 rewards of one person"
+    assert group_guarantee(Guarantee(0.5, theorem="t", proved=True), 4).unit == "up to 4 rewards of one person"
     for bad in (0, -1, 1.5, math.nan, "2"):
         with pytest.raises(InvalidInput, match=r"Expected contributions=.* \[1, inf\)"):
             per_reward_budget(Budget(1.0), bad)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_group_privacy_is_exact_for_the_worst_mechanism(epsilon: float, m: int) 
         for less, more in pairwise(answers):
             assert less <= grown * more + delta
             assert 1 - less <= grown * (1 - more) + delta
-        whole = group_guarantee(Guarantee(epsilon, float(delta), theorem="t", certified=True), m)
+        whole = group_guarantee(Guarantee(epsilon, float(delta), theorem="t", proved=True), m)
         assert answers[-1] <= whole.delta <= answers[-1] * (1 + mpmath.mpf(10) ** -11)
         one = per_reward_budget(Budget(m * epsilon, float(answers[-1])), m)
         assert one.delta == pytest.approx(float(delta), rel=1e-10)
@@ -87,27 +87,27 @@ def test_group_privacy_is_exact_for_the_worst_mechanism(epsilon: float, m: int) 
 @pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-310])
 def test_group_privacy_of_next_to_nothing(epsilon: float) -> None:
     """Before anything is released, nothing is lost: m times as much delta."""
-    whole = group_guarantee(Guarantee(epsilon, 1e-6, theorem="t", certified=True), 3)
+    whole = group_guarantee(Guarantee(epsilon, 1e-6, theorem="t", proved=True), 3)
     assert whole.epsilon == 3 * epsilon
     assert 3e-6 <= whole.delta <= 3e-6 * (1 + 1e-11)
 
 
 def test_group_privacy_of_a_delta_that_nobody_could_see() -> None:
-    whole = group_guarantee(Guarantee(355.2, 1e-312, theorem="t", certified=True), 3)
+    whole = group_guarantee(Guarantee(355.2, 1e-312, theorem="t", proved=True), 3)
     assert whole.delta == pytest.approx(1e-312 * math.exp(355.2) * (1 + math.exp(355.2)), rel=1e-3)
 
 
 def test_group_privacy_at_the_edges() -> None:
     assert per_reward_budget(Budget(2000.0, 1e-6), 2).delta == 0.0  # e^-1000 of it is below every float
-    one = Guarantee(1.0, 1e-6, theorem="t", certified=True)
+    one = Guarantee(1.0, 1e-6, theorem="t", proved=True)
     with pytest.raises(InvalidInput, match="Expected contributions=20 small enough to keep delta below 1"):
         group_guarantee(one, 20)
     with pytest.raises(InvalidInput, match="Expected contributions=1000000 small enough"):
         group_guarantee(one, 10**6)
     with pytest.raises(InvalidInput, match="unit='up to 2 rewards of one person' to be 'one reward'"):
         group_guarantee(group_guarantee(one, 2), 2)
-    with pytest.raises(InvalidInput, match="Expected certified='no' to be True or False"):
-        Guarantee(1.0, theorem="t", certified="no")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="Expected proved='no' to be True or False"):
+        Guarantee(1.0, theorem="t", proved="no")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="a number of thousands of digits"):
         Budget(10**5000)
 

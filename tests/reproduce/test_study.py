@@ -130,7 +130,7 @@ def test_panels_share_what_they_share(tmp_path: Path) -> None:
     """UCB does not depend on epsilon, Private-UCB not on the form: 5 + 3 curves for two panels less what is shared."""
     study = Study(Settings(horizon=1000, runs=2), tmp_path)
     play_panels(study)
-    curves = 2 * 1 + 4 * 1 + 4 * 3 + 4 * 3  # UCB; Private-UCB; three as published; three as certified
+    curves = 2 * 1 + 4 * 1 + 4 * 3 + 4 * 3  # UCB; Private-UCB; three as published; three as proved
     assert len(list((tmp_path / "parts").iterdir())) == curves
     assert study.parts.pulls == curves * 2 * 1000
 
@@ -179,7 +179,7 @@ def test_markdown_links_to_pictures_that_exist(small: Small) -> None:
 
 def test_figures_are_there_in_all_formats(small: Small) -> None:
     folder = small[2]
-    for stem in ("figure", "figure-certified"):
+    for stem in ("figure", "figure-proved"):
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
         assert (folder / f"{stem}.pdf").read_bytes().startswith(b"%PDF")
         is_svg((folder / f"{stem}.svg").read_bytes())
@@ -229,7 +229,7 @@ def test_a_panel_names_its_curves_and_marks_the_initial_phase(small: Small) -> N
     assert [label.split(" ")[0] for label in sorted(labels)] == sorted(
         line.algorithm for line in panel.lines("published")
     )
-    assert any("DP-UCB (1)" in label and "certified 2" in label for label in labels)
+    assert any("DP-UCB (1)" in label and "proved 2" in label for label in labels)
     assert any("DP-UCB-Int (1, e⁻¹⁰)" in label for label in labels)
     marks = sorted(line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1)
     assert marks[:4] == [2] * 4

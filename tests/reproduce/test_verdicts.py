@@ -282,7 +282,7 @@ def hybrid(**answers: Any) -> type:
 
 
 def costing(epsilon: float) -> Callable[..., Guarantee]:
-    return lambda *args, **named: Guarantee(epsilon, 1e-9, theorem="told", certified=True)
+    return lambda *args, **named: Guarantee(epsilon, 1e-9, theorem="told", proved=True)
 
 
 DENSER = {"constant": np.array([9]), "x": np.array([7]), "y": np.arange(1, 5)}

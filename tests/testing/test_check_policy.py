@@ -95,7 +95,7 @@ class Mistaken(Policy):
         return Setup(Params(MISTAKES.index(self.mistake), scale_for(self.epsilon), np.zeros(1)), State)
 
     def guarantee(self, horizon: float = np.inf) -> dpb.Guarantee:
-        return dpb.Guarantee(self.epsilon, horizon=horizon, theorem="one release of each reward", certified=True)
+        return dpb.Guarantee(self.epsilon, horizon=horizon, theorem="one release of each reward", proved=True)
 
     def blocks(self, horizon: int) -> Iterator[Block]:
         scale = scale_for(self.epsilon) * (2 if self.mistake == "unannounced" else 1)

@@ -21,8 +21,8 @@ FIRST = {"y": (1751, 46), "x": (9834, 124), "constant": (21591, 253)}
     [
         ("published", True, (21_851, 2547, 194_466, 21_747)),
         ("appendix", True, (23_544, 2738, 205_131, 22_873)),
-        ("corrected", False, (53_827, 5341, 464_639, 45_154)),
-        ("corrected", True, (110_712, 10_470, 960_812, 89_121)),
+        ("proved", False, (53_827, 5341, 464_639, 45_154)),
+        ("proved", True, (110_712, 10_470, 960_812, 89_121)),
     ],
 )
 def test_dp_ucb_bound_has_the_known_values(
@@ -109,7 +109,7 @@ def test_a_given_balance_is_never_better_than_the_best() -> None:
         (lambda: upper_bounds.dp_ucb([0, 0.5], 10, -1), "epsilon=-1"),
         (
             lambda: upper_bounds.dp_ucb_bound([0, 0.5], 10, 1, form="best"),  # type: ignore[arg-type]
-            "corrected, published, appendix",
+            "proved, published, appendix",
         ),
         (lambda: upper_bounds.dp_ucb_bound([0, 0.5], 10, 1, balance=1), "balance=1"),
         (lambda: upper_bounds.dp_ucb_int([0, 0.5], 10, 0), "first_interval=0"),

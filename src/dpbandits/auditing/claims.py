@@ -12,7 +12,7 @@ def claim_to_test(policy: Policy, horizon: int, stated: Budget | None) -> Guaran
     """Return the claim to test: what somebody states, else what the publication says, else what is proved here."""
     if stated is not None:
         _validate.check_kind(Budget, "a Budget, such as Budget(1.0)", claim=stated)
-        return Guarantee(stated.epsilon, stated.delta, horizon=horizon, theorem=STATED, certified=False)
+        return Guarantee(stated.epsilon, stated.delta, horizon=horizon, theorem=STATED, proved=False)
     claim = policy.claim(horizon) or policy.guarantee(horizon)
     if claim is None:
         raise InvalidInput(f"Expected a claim to test: {policy.name} makes none, so state one, such as Budget(1.0).")

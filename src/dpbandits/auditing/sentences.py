@@ -7,7 +7,6 @@ from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
 from dpbandits.auditing.runs import Part
 from dpbandits.auditing.sampled_audit import Audit
 from dpbandits.policies import is_ours
-from dpbandits.privacy import Guarantee
 
 _LONG = 24
 _SHOWN = 5
@@ -134,24 +133,15 @@ def _unreached(found: ExactAudit) -> str:
     return f" Never fully reached: {shown}."
 
 
-def budget(guarantee: Guarantee | None) -> str:
-    """Return a guarantee in few words."""
-    if guarantee is None:
-        return "none"
-    stated = (
-        f"{guarantee.epsilon:.6g}-DP"
-        if guarantee.delta == 0
-        else f"({guarantee.epsilon:.6g}, {guarantee.delta:.3g})-DP"
-    )
-    return f"{stated}, {'by' if guarantee.certified else 'claimed by'} {guarantee.theorem}"
-
-
 def settings(found: Audit | ExactAudit) -> list[tuple[str, str]]:
     """Return what was attacked and how, as names and values."""
     rows = [
         ("policy", f"{found.policy}"),
-        (f"claim, for {counted(found.horizon, 'step')}", budget(found.claim)),
-        ("proved" if is_ours(found.policy) else "guarantee, as its author states it", budget(found.proved)),
+        (f"claim, for {counted(found.horizon, 'step')}", found.claim.brief),
+        (
+            "proved" if is_ours(found.policy) else "guarantee, as its author states it",
+            "none" if found.proved is None else found.proved.brief,
+        ),
     ]
     if isinstance(found, Audit):
         rows += [("arms", f"{found.arms}"), ("steps", f"{found.horizon:,}")]

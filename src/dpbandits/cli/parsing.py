@@ -19,7 +19,6 @@ from dpbandits.comparison import Contender
 from dpbandits.errors import DPBanditsError, InvalidInput
 from dpbandits.policies import POLICIES, NoiseAwareIMED, Policy, recommended
 from dpbandits.policies.policy import EPSILONS
-from dpbandits.privacy import Guarantee
 
 PLOTS = (".png", ".svg", ".pdf")
 USUAL_DELTA = 1e-6
@@ -117,20 +116,6 @@ def _made(text: str, delta: float, epsilon: float) -> Policy:
 def console() -> Console:
     """Return a console that is as wide as the terminal or COLUMNS say, and wide where nobody looks at it."""
     return Console(width=None if Console().is_terminal or os.environ.get("COLUMNS", "").isdecimal() else 160)
-
-
-def stated(guarantee: Guarantee | None, nothing: str = "none", *, short: bool = False) -> str:
-    """Return a guarantee in few words."""
-    if guarantee is None:
-        return nothing
-    budget = (
-        f"{guarantee.epsilon:.4g}-DP"
-        if guarantee.delta == 0
-        else f"({guarantee.epsilon:.4g}, {guarantee.delta:.2g})-DP"
-    )
-    if short:
-        return budget
-    return f"{budget}, {'by' if guarantee.certified else 'claimed by'} {guarantee.theorem}"
 
 
 def listed(text: str) -> list[str]:

@@ -43,7 +43,7 @@ def reproduce_command(
 ) -> None:
     """Run the experiments of the 2016 paper again and test every claim it makes.
 
-    It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-certified.*, and data.
+    It writes report.html (open it in a browser), report.md, figure.png, .svg and .pdf, figure-proved.*, and data.
     Stopped at any time, the same command goes on where it was. An example:
 
     \b
@@ -118,7 +118,7 @@ def _verdicts(findings: dict[str, Finding]) -> list[dict[str, object]]:
 
 
 def _panels_table(study: Study) -> Table:
-    table = Table(title="Mean regret, as published / as certified")
+    table = Table(title="Mean regret, as published / as proved")
     table.add_column("algorithm", no_wrap=True)
     for panel in PANELS:
         table.add_column(panel.name, justify="right")

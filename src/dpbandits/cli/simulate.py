@@ -25,7 +25,6 @@ from dpbandits.cli.parsing import (
     parse_levels,
     parse_means,
     parse_policy,
-    stated,
     whole,
 )
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
@@ -142,7 +141,9 @@ def policies_command(
         [
             [
                 name.replace(":", "\n:"),
-                *(stated(policy.guarantee()), stated(policy.claim(), ""), policy.regret),
+                "none" if (proved := policy.guarantee()) is None else proved.brief,
+                "" if (claimed := policy.claim()) is None else claimed.brief,
+                policy.regret,
                 *("" if ":" in name else _settings(type(policy)), policy.source),
             ]
             for name, policy in made
@@ -207,7 +208,7 @@ def _show(result: SimulationResult, policies: dict[str, Policy]) -> None:
     for name, values in result.summary().iterrows():
         policy = policies[str(name)]
         guarantee = policy.guarantee()
-        privacy = stated(guarantee, short=True)
+        privacy = "none" if guarantee is None else guarantee.level
         if guarantee is not None and not is_ours(policy):
             privacy += ", stated by its author"
         if result.runs < FEWEST_FOR_99:

@@ -48,13 +48,13 @@ def made(name: str, contender: Policy | Contender, epsilon: float) -> Policy:
 def proved_epsilon(policy: Policy, horizon: int) -> float:
     """Return the epsilon that is proved of a policy, infinity if none is."""
     guarantee = policy.guarantee(horizon)
-    return guarantee.epsilon if guarantee is not None and guarantee.certified else math.inf
+    return guarantee.epsilon if guarantee is not None and guarantee.proved else math.inf
 
 
 def proved_delta(policy: Policy, horizon: int) -> float:
     """Return the delta that belongs to that epsilon, 0 if nothing is proved."""
     guarantee = policy.guarantee(horizon)
-    return guarantee.delta if guarantee is not None and guarantee.certified else 0.0
+    return guarantee.delta if guarantee is not None and guarantee.proved else 0.0
 
 
 def keeps(proved: float, epsilon: float) -> bool:

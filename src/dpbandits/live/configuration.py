@@ -129,7 +129,7 @@ class Terms:
         if type(policy) is not type(configuration.policy):
             raise InvalidInput(f"Expected `live` of policy={configuration.policy.name} to return one of its own class.")
         one_reward = policy.guarantee(configuration.horizon)
-        if not isinstance(one_reward, Guarantee) or not one_reward.certified:
+        if not isinstance(one_reward, Guarantee) or not one_reward.proved:
             raise InvalidInput(f"Expected policy={policy.name} to have a proved guarantee.")
         if one_reward.horizon is None or one_reward.horizon < configuration.horizon:
             raise InvalidInput(

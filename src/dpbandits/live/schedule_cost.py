@@ -102,10 +102,10 @@ def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guara
     bounds = []
     if has_ended:
         pure = above(math.fsum(1 / block.scale for block in blocks))
-        bounds.append(Guarantee(pure, theorem=BASIC, certified=True))
+        bounds.append(Guarantee(pure, theorem=BASIC, proved=True))
     if promised.delta > 0:
         epsilon = zcdp_epsilon(above(above(squares + rest) / 2), promised.delta)
-        bounds.append(Guarantee(epsilon, promised.delta, theorem=ZCDP, certified=True))
+        bounds.append(Guarantee(epsilon, promised.delta, theorem=ZCDP, proved=True))
     if has_ended and all(exceeds(bound, promised) for bound in bounds):
         bounds.append(cost_of_blocks(blocks, promised.delta, grid))
     if not bounds:
@@ -120,7 +120,7 @@ def cost_of_blocks(blocks: Sequence[Block], delta: float, grid: int) -> Guarante
     """Return what the first blocks of an arm cost the reward that loses most, by the tightest theorem."""
     if len(blocks) > 1 and blocks[1].first > 1:
         epsilon = max(ratio_up(1, block.scale) for block in blocks)
-        return Guarantee(epsilon, theorem=ONE_RELEASE, certified=True)
+        return Guarantee(epsilon, theorem=ONE_RELEASE, proved=True)
     return composed(tuple(block.scale * grid for block in blocks), delta, grid)
 
 

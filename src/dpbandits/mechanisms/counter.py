@@ -165,7 +165,7 @@ class ContinualCounter(ABC):
             self.epsilon,
             horizon=self.horizon,
             theorem=SHIFT_THEOREM,
-            certified=self._noise.is_exact,
+            proved=self._noise.is_exact,
         )
 
     def nodes(self, n: int) -> Iterator[Node]:

@@ -94,7 +94,7 @@ class AdaCUCB(PhasePolicy):
         """Return the epsilon of one release at `delta`."""
         epsilon = gaussian_epsilon([GaussianEvent(self.noise_scale())], self.delta)
         theorem = f"{GAUSSIAN_PROFILE}, {ONE_RELEASE}"
-        return Guarantee(epsilon, self.delta, horizon=horizon, theorem=theorem, certified=True)
+        return Guarantee(epsilon, self.delta, horizon=horizon, theorem=theorem, proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> Self:
         """Refuse: live releases have Laplace noise."""

@@ -37,7 +37,7 @@ def hybrid_guarantee(epsilon: float, variant: Variant, horizon: float) -> Guaran
     """Return what a bank of hybrid counters costs a reward that enters one of them."""
     # Without the split an item is in a tree worth epsilon and in a logarithmic range worth epsilon (docs/counters.md).
     worst = epsilon if variant == "proved" else 2 * epsilon
-    return Guarantee(worst, horizon=horizon, theorem=SHIFT_THEOREM, certified=True)
+    return Guarantee(worst, horizon=horizon, theorem=SHIFT_THEOREM, proved=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,4 +77,4 @@ class CounterPolicy(Policy):
         """Return the paper's epsilon, which is not true of the published counter."""
         if self.variant == "proved":
             return None
-        return Guarantee(self.epsilon, horizon=horizon, theorem=self.claimed_by, certified=False)
+        return Guarantee(self.epsilon, horizon=horizon, theorem=self.claimed_by, proved=False)

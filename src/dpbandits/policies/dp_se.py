@@ -188,4 +188,4 @@ class DPSE(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, at any horizon."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, proved=True)

@@ -97,7 +97,7 @@ class DPUCBBound(CounterPolicy):
 
     name = "dp-ucb-bound"
     source = "Tossou & Dimitrakakis 2016, Algorithm 1"
-    regret = "Theorem 3.2 with corrected constants (docs/reproduction.md)"
+    regret = "Theorem 3.2 with constants that are proved (docs/reproduction.md)"
     claimed_by = "Theorem 3.1 of the paper"
 
     def setup(self, arms: int, horizon: int) -> Setup:

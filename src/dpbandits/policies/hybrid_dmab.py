@@ -145,7 +145,7 @@ class HybridDMAB(Policy):
         if self.variant == "proved":
             return None
         theorem = "Theorem 3.1 of the paper, twice"
-        return Guarantee(self.epsilon, horizon=horizon, theorem=theorem, certified=False)
+        return Guarantee(self.epsilon, horizon=horizon, theorem=theorem, proved=False)
 
     def contenders(self) -> tuple[dp_ucb_bound.DPUCBBound, dp_ucb.DPUCB]:
         """Return the two policies, with half of epsilon each."""

@@ -50,4 +50,4 @@ class LocalPolicy(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, at any horizon."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem=self.theorem, certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem=self.theorem, proved=True)

@@ -242,7 +242,7 @@ class PhasePolicy(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, at any horizon."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> Self:
         """Return the policy with the budget of one reward among so many of one person."""

@@ -123,7 +123,7 @@ class PrivateUCB(Policy):
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem=SHIFT_THEOREM, certified=True)
+        return Guarantee(self.epsilon, horizon=horizon, theorem=SHIFT_THEOREM, proved=True)
 
     def tree_epsilon(self, arms: int) -> float:
         """Return the share of one arm's tree."""

@@ -223,7 +223,7 @@ def published_interval_guarantee(
             "Corollary 3.1 has no pure bound."
         )
     bound, needed_delta, theorem = min(branches)
-    return Guarantee(epsilon=bound, delta=needed_delta, horizon=horizon, theorem=theorem, certified=True)
+    return Guarantee(epsilon=bound, delta=needed_delta, horizon=horizon, theorem=theorem, proved=True)
 
 
 def interval_guarantee(
@@ -260,7 +260,7 @@ def interval_guarantee(
         squares = float(np.sum(times.astype(np.float64) ** -v))
     delta = _validate.real("(0, 1)", delta=delta)
     bound = zcdp_epsilon(above(squares / 2), delta)
-    return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP, certified=True)
+    return Guarantee(epsilon=bound, delta=delta, horizon=horizon, theorem=ZCDP, proved=True)
 
 
 def squared_loss_bound(epsilon: float, v: float = 1.1, series: Series = "y") -> float:

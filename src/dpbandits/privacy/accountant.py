@@ -52,7 +52,7 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float | None
     epsilon, needed_delta, theorem = min(candidates, key=lambda candidate: candidate[0], default=(math.inf, 0, ""))
     if math.isinf(epsilon):
         raise InvalidInput(f"Expected delta={delta} in (0, 1): Gaussian noise has no pure guarantee.")
-    return Guarantee(epsilon=epsilon, delta=needed_delta, horizon=horizon, theorem=theorem, certified=True)
+    return Guarantee(epsilon=epsilon, delta=needed_delta, horizon=horizon, theorem=theorem, proved=True)
 
 
 def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[str, float]:

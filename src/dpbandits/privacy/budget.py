@@ -35,11 +35,11 @@ class Guarantee:
     `horizon`: Pr[output in E | r] <= e^epsilon Pr[output in E | r'] + delta. The output is the whole action
     sequence and everything else that was released.
 
-    `theorem` names what gives the bound. `certified` means proved, for the noise that is really drawn; without it the
+    `theorem` names what gives the bound. `proved` means for the noise that is really drawn; without it the
     statement is only a claim: of a publication whose proof fails, or about noise that is not exact. A horizon of None
     means the listed releases and nothing else.
 
-    >>> print(Guarantee(epsilon=0.5, delta=1e-6, horizon=1000, theorem="zCDP", certified=True))
+    >>> print(Guarantee(epsilon=0.5, delta=1e-6, horizon=1000, theorem="zCDP", proved=True))
     (0.5, 1e-06)-DP in one reward up to n = 1000, by zCDP
     """
 
@@ -48,17 +48,17 @@ class Guarantee:
     unit: str = field(default=ONE_REWARD, kw_only=True)
     horizon: float | None = field(default=math.inf, kw_only=True)
     theorem: str = field(kw_only=True)
-    certified: bool = field(kw_only=True)
+    proved: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
         _validate.real_fields(self, epsilon="[0, inf)", delta="[0, 1)")
         if self.horizon is not None:
             object.__setattr__(self, "horizon", _validate.horizon(self.horizon))
-        _validate.flag(certified=self.certified)
+        _validate.flag(proved=self.proved)
 
     def within(self, budget: Budget) -> bool:
-        """Tell whether the guarantee is certified and costs no more than the budget."""
-        return self.certified and self.epsilon <= budget.epsilon and self.delta <= budget.delta
+        """Tell whether the guarantee is proved and costs no more than the budget."""
+        return self.proved and self.epsilon <= budget.epsilon and self.delta <= budget.delta
 
     def to_dict(self) -> dict[str, object]:
         """Return a form that JSON can hold; an unlimited horizon is "infinity"."""
@@ -68,17 +68,37 @@ class Guarantee:
             "unit": self.unit,
             "horizon": "infinity" if self.horizon == math.inf else self.horizon,
             "theorem": self.theorem,
-            "certified": self.certified,
+            "certified": self.proved,  # its name on disk, since the first format of journals and ledgers
         }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Guarantee":
         """Return what `to_dict` wrote down."""
         horizon = math.inf if plain["horizon"] == "infinity" else plain["horizon"]
-        return cls(**{**plain, "horizon": horizon})
+        known = {"certified": "proved"}
+        return cls(**{**{known.get(name, name): value for name, value in plain.items()}, "horizon": horizon})
+
+    @property
+    def level(self) -> str:
+        """The numbers alone, to a few digits, without a delta that is 0.
+
+        >>> Guarantee(epsilon=0.5, delta=1e-6, theorem="zCDP", proved=True).level
+        '(0.5, 1e-06)-DP'
+        """
+        epsilon = f"{self.epsilon:.4g}"
+        return f"{epsilon}-DP" if self.delta == 0 else f"({epsilon}, {self.delta:.2g})-DP"
+
+    @property
+    def brief(self) -> str:
+        """The numbers and what gives them, for a cell of a table.
+
+        >>> Guarantee(epsilon=0.5, theorem="basic composition", proved=True).brief
+        '0.5-DP, by basic composition'
+        """
+        return f"{self.level}, {'by' if self.proved else 'claimed by'} {self.theorem}"
 
     def __str__(self) -> str:
         spans = {None: "for these releases", math.inf: "at any horizon"}
         span = spans.get(self.horizon, f"up to n = {self.horizon}")
-        verb = "by" if self.certified else "only claimed, by"
+        verb = "by" if self.proved else "only claimed, by"
         return f"({self.epsilon:.6g}, {self.delta:.3g})-DP in {self.unit} {span}, {verb} {self.theorem}"

@@ -1,6 +1,6 @@
 """The paper's experiments as data: two scenarios, two privacy levels, five algorithms, in two forms each.
 
-*As published* is what the paper describes, with the privacy it claims. *As certified* is the same algorithm with the
+*As published* is what the paper describes, with the privacy it claims. *As proved* is the same algorithm with the
 claimed privacy proved: split counters, the error bound of their noise, each release drawn once and accounted tightly.
 """
 
@@ -17,7 +17,7 @@ RUNS = 100
 V = 1.1
 DELTA = math.exp(-10)
 EPSILONS = (1.0, 0.1)
-FORMS = ("published", "certified")
+FORMS = ("published", "proved")
 
 
 def privacy_text(level: Budget | Guarantee) -> str:
@@ -109,7 +109,7 @@ class Panel:
         return f"{self.scenario.name.replace(' ', '-')}-epsilon-{self.epsilon:g}"
 
     def lines(self, form: str) -> tuple[Line, ...]:
-        """Return its curves, as published or as certified."""
+        """Return its curves, as published or as proved."""
         variant: Variant = "published" if form == "published" else "proved"
         interval = (
             published_interval(self.epsilon)

@@ -1,4 +1,4 @@
-"""The paper's figure: regret over time in four panels, as published and as certified."""
+"""The paper's figure: regret over time in four panels, as published and as proved."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from dpbandits.reproduce.study import Study
 from dpbandits.theory import lower_bounds
 
 FORMATS = (".png", ".svg", ".pdf")
-TITLES = {"published": "As published", "certified": "As certified: the asked privacy is proved"}
+TITLES = {"published": "As published", "proved": "As proved: with the privacy that was asked for"}
 _STYLES = {
     name: (COLOURS[colour], DASHES[dash])
     for dash, (name, colour) in enumerate(
@@ -116,8 +116,8 @@ def _draw_bounds(axes: Any, line: Line, panel: Panel, times: Any, colour: str) -
 
 
 def _label(study: Study, panel: Panel, line: Line, end: float) -> str:
-    """Return what is written at the end of a curve: name, input privacy, mean, certified privacy."""
-    words = [f"{line.algorithm} {_asked(line)}: {number(end)}", _certified(line, study.settings.horizon)]
+    """Return what is written at the end of a curve: name, input privacy, mean, proved privacy."""
+    words = [f"{line.algorithm} {_asked(line)}: {number(end)}", _proved(line, study.settings.horizon)]
     steady = study.steady(line.policy, panel.scenario.environment)
     if steady.runs > study.settings.runs:
         words.insert(1, f"({number(float(steady.mean[-1]))} in {steady.runs:,} runs)")
@@ -153,13 +153,13 @@ def _asked(line: Line) -> str:
     return text if text.startswith("(") else f"({text})"
 
 
-def _certified(line: Line, horizon: int) -> str:
+def _proved(line: Line, horizon: int) -> str:
     guarantee = line.guarantee(horizon)
     if guarantee is None:
         return "no privacy"
     if guarantee.epsilon == 0:
         return "no release yet"
-    return f"certified {privacy_text(guarantee)}"
+    return f"proved {privacy_text(guarantee)}"
 
 
 def _apart(places: list[float], rooms: list[float]) -> list[float]:

@@ -37,7 +37,7 @@ _WORDS = (
     ("Regret:", "the expected reward lost against always playing the best arm."),
     ("Input privacy:", "what an algorithm was asked for; DP-UCB-Int is asked for (ε′, δ′)."),
     (
-        "Certified:",
+        "Proved:",
         "what is proved of the whole action sequence, for two reward sequences that differ in one reward. A smaller "
         "number is more privacy.",
     ),
@@ -126,7 +126,7 @@ def _blocks(
         Bullets(_WORDS),
         Heading("Regret in numbers"),
         Paragraph(
-            "Private-UCB and UCB are the same in both forms. Certified privacy does not repair DP-UCB-Int: some of "
+            "Private-UCB and UCB are the same in both forms. Proved privacy does not repair DP-UCB-Int: some of "
             "its runs keep an inferior arm in both forms, as the last but one column shows. Medians of more than "
             "1,000 runs are right to 1%."
         ),
@@ -154,7 +154,7 @@ def _blocks(
                 ),
                 (
                     "Beside this page:",
-                    "figure.png, .svg and .pdf, the same with -certified, regret.csv (every curve), claims.csv.",
+                    "figure.png, .svg and .pdf, the same with -proved, regret.csv (every curve), claims.csv.",
                 ),
             )
         ),

@@ -41,7 +41,7 @@ def regret_table(study: Study, form: str) -> Table:
                 )
             )
     header = (
-        *("policy", "input privacy", "certified", "runs", "mean regret", "median", "best run", "worst run"),
+        *("policy", "input privacy", "proved", "runs", "mean regret", "median", "best run", "worst run"),
         *("runs that lose more than half", "initial phase"),
     )
     return Table(header, tuple(rows), numeric=True)
@@ -52,11 +52,11 @@ _BOUNDS: tuple[tuple[str, BoundForm, Callable[[float], Policy]], ...] = (
     ("DP-UCB-Bound, Theorem 3.2 as published", "published", lambda epsilon: DPUCBBound(epsilon=epsilon)),
     ("DP-UCB-Bound, as in the paper's appendix", "appendix", lambda epsilon: DPUCBBound(epsilon=epsilon)),
     (
-        "DP-UCB-Bound, corrected, not split (2ε)",
+        "DP-UCB-Bound, as proved, not split (2ε)",
         "proved",
         lambda epsilon: DPUCBBound(epsilon=epsilon, variant="published"),
     ),
-    ("DP-UCB-Bound, corrected, split (ε)", "proved", lambda epsilon: DPUCBBound(epsilon=epsilon)),
+    ("DP-UCB-Bound, as proved, split (ε)", "proved", lambda epsilon: DPUCBBound(epsilon=epsilon)),
     ("DP-UCB, Theorem 3.3 (not proved)", "published", lambda epsilon: DPUCB(epsilon=epsilon)),
     ("DP-UCB-Int, Theorem 3.5 (false), y", "published", lambda epsilon: published_interval(epsilon, "y")),
     ("DP-UCB-Int, Theorem 3.5 (false), x", "published", lambda epsilon: published_interval(epsilon, "x")),

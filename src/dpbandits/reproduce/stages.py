@@ -17,7 +17,7 @@ from dpbandits.simulation import RegretSummary
 
 
 def play_panels(study: Study, *, progress: bool | None = None) -> None:
-    """Run every policy of the four panels, as published and as certified, as often as the settings say."""
+    """Run every policy of the four panels, as published and as proved, as often as the settings say."""
     _play(study, study.summary, progress)
 
 

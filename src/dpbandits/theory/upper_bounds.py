@@ -1,4 +1,4 @@
-"""Regret bounds of UCB1 and of the 2016 paper, as functions: as published, and corrected where that is possible.
+"""Regret bounds of UCB1 and of the 2016 paper, as functions: as published, and as proved where that is possible.
 
     UCB1            Σ 8 ln t / Δ + (1 + π²/3) Δ                                                 (Auer et al. 2002)
     DP-UCB-Bound    Σ max(B (ln B + 7), 8 ln t / (λ² Δ)) + Δ + 2π²Δ/3,                          (Theorem 3.2)
@@ -10,16 +10,16 @@
 Sums run over the inferior arms. A regret is never above t max Δ, and so is every bound here unless `capped=False`; most
 private ones are vacuous in that sense for the t of experiments.
 
-Theorem 3.2, corrected. Its argument is sound, its constants are not: B must contain 1/Δ (as in the paper's appendix,
+Theorem 3.2, as proved. The paper's argument is sound, its constants are not: B must contain 1/Δ (as in its appendix,
 with the prefactor Δ), the condition (1-λ)Δ > 2h is solved as if it were (1-λ)Δ > h, and log n is the binary logarithm.
 With e the epsilon of each part of the counter (ε without a split, ε/2 with) an inferior arm is played at most n* times
 because of the noise, n* = A (log2 n* + 1), A = 2√8 ln(4 t^4) / (e (1-λ) Δ), which Lambert's W_-1 solves:
 
     Σ Δ [max(⌈n*⌉, 8 ln t / (λΔ)²) + 1 + 2π²/3], with the best λ
 
-Theorem 3.3 cannot be corrected: its proof needs the noise of the best arm to be small already when it has been played
+Theorem 3.3 cannot be repaired: its proof needs the noise of the best arm to be small already when it has been played
 once. `dp_ucb(form="threshold")` is what the proof's condition says when the noise is that of a stream of t items; it
-proves nothing. Theorem 3.5 is false, so there is nothing to correct either.
+proves nothing. Theorem 3.5 is false, so there is nothing to repair either.
 """
 
 import math
@@ -36,7 +36,7 @@ FOUR_ZETA = 4 * 2.6123753486854883  # 4 ζ(3/2), in Theorems 3.3 and 3.5
 _PER_ARM = 1 + 2 * math.pi**2 / 3  # in Theorem 3.2
 _LARGEST_T = 1e75  # t^4 is a float
 
-FormOfTheorem32 = Literal["corrected", "published", "appendix"]
+FormOfTheorem32 = Literal["proved", "published", "appendix"]
 FORMS_OF_THEOREM_3_2: tuple[FormOfTheorem32, ...] = get_args(FormOfTheorem32)
 FormOfTheorem33 = Literal["published", "threshold"]
 FORMS_OF_THEOREM_3_3: tuple[FormOfTheorem33, ...] = get_args(FormOfTheorem33)
@@ -66,7 +66,7 @@ def dp_ucb_bound(
     t: float,
     epsilon: float,
     *,
-    form: FormOfTheorem32 = "corrected",
+    form: FormOfTheorem32 = "proved",
     split: bool = True,
     balance: float | None = None,
     capped: bool = True,
@@ -77,9 +77,9 @@ def dp_ucb_bound(
         gaps: how much less than the best arm each arm gives.
         t: after how many steps.
         epsilon: the budget.
-        form: "corrected"; "published" is the main text's, "appendix" that of the proof. Neither is proved.
+        form: "proved"; "published" is the main text's, "appendix" that of the proof. Neither is proved.
         split: whether the counters share epsilon between their two parts, as they must to cost no more than epsilon.
-            It matters for the corrected form; the paper knows no split.
+            It matters for the proved form; the paper knows no split.
         balance: λ_0 in (0, 1); by default the best one.
         capped: never more than t max Δ.
 
@@ -89,7 +89,7 @@ def dp_ucb_bound(
     log_t, inferior = _prepared(gaps, t)
     epsilon = _validate.real("(0, inf)", epsilon=epsilon)
     form = _validate.one_of(FORMS_OF_THEOREM_3_2, form=form)
-    noise_epsilon = epsilon / 2 if _validate.flag(split=split) and form == "corrected" else epsilon
+    noise_epsilon = epsilon / 2 if _validate.flag(split=split) and form == "proved" else epsilon
 
     def bound(chosen: float) -> float:
         return sum(_dp_ucb_bound_of_arm(gap, log_t, noise_epsilon, form, chosen) for gap in inferior)
@@ -155,7 +155,7 @@ def noise_pulls_of_theorem_3_3(epsilon: float, log_t: float) -> float:
 
 
 def noise_pulls(gap: float, log_t: float, noise_epsilon: float, balance: float) -> float:
-    """Return n* of the corrected Theorem 3.2: from there on 2ν/n, twice the error of the mean, is below (1-λ)Δ."""
+    """Return n* of Theorem 3.2 as proved: from there on 2ν/n, twice the error of the mean, is below (1-λ)Δ."""
     from scipy.special import lambertw
 
     a = 2 * math.sqrt(8) * (math.log(4) + 4 * log_t) / (noise_epsilon * (1 - balance) * gap)

@@ -172,7 +172,7 @@ class Committing(Policy):
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, which is not true."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", certified=False)
+        return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)
 
 
 class SharedNoise(Committing):

@@ -113,4 +113,4 @@ class DroppedUnreset(Policy):
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, which two arms keep."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", certified=False)
+        return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)

@@ -97,5 +97,5 @@ class PrintedAlgorithm3(Policy):
         internal = interval_epsilon(Budget(self.epsilon, self.delta), self.v)
         claimed = published_interval_guarantee(internal, self.v, "constant", delta=self.delta, horizon=horizon)
         return Guarantee(
-            claimed.epsilon, claimed.delta, horizon=horizon, theorem="Corollary 3.1 of the paper", certified=False
+            claimed.epsilon, claimed.delta, horizon=horizon, theorem="Corollary 3.1 of the paper", proved=False
         )

@@ -100,4 +100,4 @@ class RedrawnNodes(Policy):
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
         """Return epsilon, as if every noise were drawn once."""
-        return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", certified=False)
+        return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)

@@ -31,7 +31,7 @@ class HalfNoise(DPIMED):
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
         """Return what would be true with all of the noise."""
-        return replace(super().guarantee(horizon), certified=False)
+        return replace(super().guarantee(horizon), proved=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,4 +51,4 @@ class PastHorizon(DPUCBInt):
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
         """Return what is true up to the declared horizon."""
-        return replace(super().guarantee(horizon), certified=False)
+        return replace(super().guarantee(horizon), proved=False)

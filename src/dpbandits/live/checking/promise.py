@@ -271,7 +271,7 @@ def _check_guarantees(promise: Promise) -> None:
         ("reward_guarantee", terms.one_reward, promise.reward_cost),
         ("guarantee", terms.person, promise.person_cost),
     ):
-        if not stored.certified:
+        if not stored.proved:
             raise BrokenPromise(f"Row 0 has a {column} that is only claimed, not proved.")
         if stored.unit != cost.unit or stored.horizon != cost.horizon:
             raise BrokenPromise(

@@ -31,7 +31,7 @@ def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) ->
         policy_cost = policy.guarantee(horizon)
     except Exception as problem:  # noqa: BLE001  (a user's policy may raise anything)
         raise BrokenPromise(f"The schedule of row 0 has no guarantee: {str(problem)[:200]}") from None
-    if policy_cost is None or not policy_cost.certified:
+    if policy_cost is None or not policy_cost.proved:
         raise BrokenPromise(f"The policy {policy.name} has no proved guarantee.")
     if is_ours(policy):
         return policy_cost, False

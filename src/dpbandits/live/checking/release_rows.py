@@ -124,24 +124,24 @@ class Releases:
     def spent(self) -> Guarantee | None:
         """Return what the rows cost the reward that lost most, by their own noise; None if that has no bound.
 
-        With delta > 0 it is not certified: composition is for a number of releases that was fixed in advance, and how
+        With delta > 0 it is not proved: composition is for a number of releases that was fixed in advance, and how
         many an arm has had so far depends on what was released.
         """
         delta = self.promise.reward_cost.delta  # not what row 0 says, which may be anything larger
         worst = max(map(self._worst, self.events), key=_pure, default=[])
         if not worst:
-            return Guarantee(0.0, horizon=None, theorem="nothing was released", certified=True)
+            return Guarantee(0.0, horizon=None, theorem="nothing was released", proved=True)
         try:
             cost = compose(worst, delta) if len(worst) <= MOST_COMPOSED else self._quickly_composed(worst, delta)
         except (InvalidInput, OverflowError):
             return None
-        return replace(cost, certified=cost.delta == 0)
+        return replace(cost, proved=cost.delta == 0)
 
     def _quickly_composed(self, worst: list[DiscreteLaplaceEvent], delta: float) -> Guarantee:
-        costs = [Guarantee(_pure(worst), horizon=None, theorem=BASIC, certified=True)]
+        costs = [Guarantee(_pure(worst), horizon=None, theorem=BASIC, proved=True)]
         if delta > 0:
             rho = above(sum_up(event.epsilon**2 for event in worst) / 2)
-            costs.append(Guarantee(zcdp_epsilon(rho, delta), delta, horizon=None, theorem=ZCDP, certified=True))
+            costs.append(Guarantee(zcdp_epsilon(rho, delta), delta, horizon=None, theorem=ZCDP, proved=True))
             if not self.reasons:  # a beginning of the schedule costs no more than all of it
                 costs.append(replace(self.promise.reward_cost, horizon=None))
         return min(costs, key=lambda cost: cost.epsilon)

@@ -41,7 +41,7 @@ class LedgerCheck:
     """What `check_ledger` found.
 
     `spent` is what the rows cost the reward, or the person, that lost most. With delta = 0 it is exact; otherwise it
-    shows progress and is not certified, since how many releases an arm has had depends on what was released. `whole` is
+    shows progress and is not proved, since how many releases an arm has had depends on what was released. `whole` is
     what the whole schedule of row 0 can cost, recomputed; `promised` is what row 0 says. None where it could not be
     computed.
     """
@@ -133,7 +133,7 @@ class LedgerCheck:
 
 def stated(cost: Budget | Guarantee) -> str:
     """Return a cost in few words; one that is not proved is "about" so much."""
-    about = "about " if isinstance(cost, Guarantee) and not cost.certified else ""
+    about = "about " if isinstance(cost, Guarantee) and not cost.proved else ""
     return f"{about}epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
 
 

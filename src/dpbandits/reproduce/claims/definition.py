@@ -135,4 +135,4 @@ def several_rewards(study: Study) -> Finding:
 
 
 def _proved(epsilon: float, delta: float) -> Proved:
-    return Proved(epsilon, delta, theorem="group privacy", certified=True)
+    return Proved(epsilon, delta, theorem="group privacy", proved=True)
