@@ -20,7 +20,8 @@ import dpbandits as dpb
 from dpbandits import cli
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Table, to_html, to_markdown
 from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check_claims, play_panels, write_all
-from dpbandits.reproduce.claims.any_horizon import _is_same_with_longer_horizon
+from dpbandits.reproduce.claims.any_horizon import SEEDS, runs_without_horizon
+from dpbandits.reproduce.measures import measure_lines, repeated_names
 from dpbandits.reproduce.paper_experiments import FORMS, PANELS, TWO_ARMS
 from dpbandits.reproduce.reproduction_figures import _apart, draw_panel
 
@@ -81,9 +82,10 @@ def test_every_claim_has_a_finding_with_numbers(small: Small) -> None:
     _, findings, _ = small
     assert findings.keys() == BY_NAME.keys()
     for name, finding in findings.items():
-        assert finding.numbers or name == "tighter-error", name
+        assert finding.measures, name
         assert finding.reason.endswith((".", ".)")), name
-        assert "nan" not in " ".join(finding.numbers), name
+        assert not repeated_names(finding.measures), name
+        assert not re.search(r"\b(nan|inf)\b", " ".join(measure_lines(finding.measures))), name
         assert Finding.from_dict(finding.to_dict()) == finding
 
 
@@ -116,14 +118,14 @@ def test_with_the_papers_horizon_and_runs_they_decide(tmp_path: Path, name: str,
     (finding,) = check_claims(Study(Settings(effort=effort), tmp_path), [BY_NAME[name]]).values()
     assert finding.verdict == verdict
     if name == "theorem-3.5":  # by the runs that are drawn once too, not only by Algorithm 3 as printed
-        assert finding.numbers[0] == (
-            "drawn once, frozen term, t = 1,000,000, 3,000 runs: 3,004 ± 1,381 against the bound 385.6"
+        assert measure_lines(finding.measures)[0] == (
+            "drawn once, frozen term, t = 1,000,000 – mean: 3,004 ± 1,381; bound: 385.6"
         )
 
 
 def test_who_knows_the_horizon() -> None:
-    assert _is_same_with_longer_horizon(dpb.UCB())
-    assert not _is_same_with_longer_horizon(dpb.PrivateUCB(epsilon=1.0))
+    assert runs_without_horizon(dpb.UCB()) == SEEDS
+    assert runs_without_horizon(dpb.PrivateUCB(epsilon=1.0)) == 0
 
 
 def test_panels_share_what_they_share(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_page_and_markdown_say_the_same(small: Small) -> None:
     page = "".join(Page((folder / "report.html").read_text("utf-8")).words)
     for claim in CLAIMS:
         finding = findings[claim.name]
-        for words in (claim.where, claim.says, claim.test, finding.reason, *finding.numbers):
+        for words in (claim.where, claim.says, claim.test, finding.reason, *measure_lines(finding.measures)):
             assert words in page, claim.name
             assert words.replace("|", "\\|") in text, claim.name
         assert f"dpbandits reproduce --claim {claim.name} {FLAGS}" in page
@@ -186,7 +188,7 @@ def test_figures_are_there_in_all_formats(small: Small) -> None:
 
 
 def test_data_is_tidy_and_complete(small: Small) -> None:
-    study, _, folder = small
+    study, findings, folder = small
     data = pd.read_csv(folder / "regret.csv")
     keys = ["form", "arms", "epsilon", "algorithm", "t"]
     assert not data.duplicated(keys).any()
@@ -200,7 +202,10 @@ def test_data_is_tidy_and_complete(small: Small) -> None:
     rows = data[(data["form"] == "published") & (data["arms"] == 2) & (data["epsilon"] == 1.0)]
     rows = rows[rows["algorithm"] == "DP-UCB"]
     np.testing.assert_allclose(rows["mean"], summary.mean)
-    assert len(pd.read_csv(folder / "claims.csv")) == len(CLAIMS)
+    claims = pd.read_csv(folder / "claims.csv")
+    assert set(claims["claim"]) == set(BY_NAME)
+    assert not claims.duplicated(["claim", "measure"]).any()
+    assert len(claims) == sum(len(finding.measures) for finding in findings.values())
 
 
 def test_bounds_are_drawn_into_every_panel_if_asked_for(
@@ -324,6 +329,6 @@ def test_killed_interrupted_and_started_again_gives_the_same_files(small: Small,
         assert (tmp_path / "figure.svg").exists() == (moment == "never")
     assert kept.keys() == {path.name for path in (whole / "parts").iterdir()}
     files = [path.relative_to(whole) for path in whole.rglob("*") if path.is_file() and path.parent.name != "parts"]
-    assert len(files) == 6 + 4 + 8
+    assert len(files) == 6 + 5 + 8
     for file in files:
         assert (tmp_path / file).read_bytes() == (whole / file).read_bytes(), file

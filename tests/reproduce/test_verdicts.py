@@ -1,4 +1,4 @@
-"""Every verdict follows from its evidence: shown something else, a claim says something else."""
+"""Verdicts on what was measured follow from it: shown something else, a claim says something else."""
 
 import math
 from collections.abc import Callable
@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbandits.privacy import Guarantee
 from dpbandits.reproduce import CLAIMS, Settings, Study, Verdict
-from dpbandits.reproduce.claims import abstract_and_conclusion, counters, definition, interval_privacy, regret_theorems
-from dpbandits.theory import upper_bounds
+from dpbandits.reproduce.claims import counters, definition
+from mathematics_of_claims import MATHEMATICS
 from showing import Shown, Told, around, by_kind, flat
 
 pytestmark = pytest.mark.slow
@@ -202,6 +201,15 @@ def test_what_is_measured_decides(tmp_path: Path, name: str, told: Told, verdict
     assert finding.because or verdict is UNDECIDED
 
 
+@pytest.mark.parametrize("name", SHOWN)
+def test_measures_have_the_same_names_whatever_is_measured(tmp_path: Path, name: str) -> None:
+    names = {
+        tuple(measure.name for measure in BY_NAME[name].check(Shown(tmp_path, told)).measures)
+        for told, _ in SHOWN[name]
+    }
+    assert len(names) == 1
+
+
 @pytest.mark.parametrize(
     ("shown", "verdict"),
     [
@@ -215,20 +223,14 @@ def test_the_reason_for_early_and_late(tmp_path: Path, shown: type[Shown], verdi
     assert BY_NAME["early-late-reason"].check(shown(tmp_path, lambda policy, t: None)).verdict is verdict
 
 
-@pytest.mark.parametrize(("power", "verdict"), [(2.0, HOLDS), (2.3, UNDECIDED), (3.0, FAILS)])
-def test_the_power_of_the_logarithm_decides_about_earlier_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, power: float, verdict: Verdict
-) -> None:
-    monkeypatch.setattr(
-        abstract_and_conclusion, "gamma_of_private_ucb", lambda arms, t, epsilon: arms * math.log(t) ** power / epsilon
-    )
-    finding = abstract_and_conclusion.earlier_results.check(
-        Shown(tmp_path, by_kind(around(1.0), Private=privately(1.0)))
-    )
-    assert finding.verdict is verdict
-    assert "exponent of 1/ε: 1.0" in finding.numbers[1]
-    noisy = Shown(tmp_path, by_kind(around(1.0), Private=around(100.0, NOISE)))
-    assert "not measurable" in abstract_and_conclusion.earlier_results.check(noisy).numbers[1]
+def test_the_exponent_of_privacy_is_measured_where_it_can_be(tmp_path: Path) -> None:
+    finding = BY_NAME["earlier-results"].check(Shown(tmp_path, by_kind(around(1.0), Private=privately(1.0))))
+    exponent = finding.measure("measured exponent of 1/ε")
+    assert exponent.value == pytest.approx(1.0, abs=1e-3)  # UCB's own regret, of 1, is taken away
+    assert exponent.low < exponent.value < exponent.high < exponent.low + 1e-3
+    noisy = BY_NAME["earlier-results"].check(Shown(tmp_path, by_kind(around(1.0), Private=around(100.0, NOISE))))
+    unknown = noisy.measure("measured exponent of 1/ε")
+    assert (unknown.low, unknown.high, unknown.amount) == (-math.inf, math.inf, "not known")
 
 
 def test_no_spread_is_judged_where_none_is_possible(tmp_path: Path) -> None:
@@ -267,60 +269,7 @@ def test_theorem_3_1_is_judged_by_its_event(tmp_path: Path, ratio: list[float], 
     assert counters.theorem_3_1.check(study).verdict is verdict
 
 
-# ---- exact statements about another mechanism, another schedule, another formula
-
-
-def hybrid(**answers: Any) -> type:
-    """A hybrid counter that answers as told, with and without a split."""
-
-    class Fake(counters.Hybrid):  # type: ignore[name-defined,misc]
-        pass
-
-    for name, answer in answers.items():
-        setattr(Fake, name, lambda self, *args, answer=answer: answer)
-    return Fake
-
-
-def costing(epsilon: float) -> Callable[..., Guarantee]:
-    return lambda *args, **named: Guarantee(epsilon, 1e-9, theorem="told", proved=True)
-
-
-DENSER = {"constant": np.array([9]), "x": np.array([7]), "y": np.arange(1, 5)}
-EXACT: list[tuple[str, Any, str, Any, Verdict]] = [
-    ("definition", definition, "odds_after", lambda steps, epsilon: 0.9, HOLDS),
-    ("no-assumption", definition, "Hybrid", hybrid(item_loss=2.0), FAILS),
-    ("several-rewards", definition, "group_guarantee", costing(1.0), HOLDS),
-    ("several-rewards", definition, "group_guarantee", costing(1.5), FAILS),
-    ("hybrid-private", counters, "Hybrid", hybrid(item_loss=1.0), HOLDS),
-    ("hybrid-error", counters, "tail", lambda scales, x: 0.0, HOLDS),
-    ("tight-error", counters, "error_ratios", lambda: [1.01, 1.2], HOLDS),
-    ("theorem-3.1", counters, "Hybrid", hybrid(item_loss=3.0), FAILS),
-    ("theorem-3.2-order", upper_bounds, "dp_ucb_bound", lambda gaps, t, epsilon, **named: math.log(t) / epsilon, HOLDS),
-    ("theorem-3.2-order", upper_bounds, "dp_ucb_bound", lambda gaps, t, epsilon, **named: t**0.5, FAILS),
-    ("theorem-3.3", regret_theorems, "Hybrid", hybrid(paper_error_bound=0.1), HOLDS),
-    ("noise-below-bonus", regret_theorems, "V", 0.9, HOLDS),
-    ("theorem-3.4", interval_privacy, "interval_guarantee", costing(5.0), FAILS),
-    ("corollary-3.1", interval_privacy, "interval_guarantee", costing(5.0), FAILS),
-    ("corollary-3.2", interval_privacy, "interval_guarantee", costing(5.0), FAILS),
-    ("optimal-trade-off", interval_privacy, "interval_guarantee", costing(0.99), HOLDS),
-    ("lemma-b1", interval_privacy, "release_times", lambda epsilon, *args, **named: np.array([1, 2, 3]), FAILS),
-    ("lemma-b1", interval_privacy, "release_times", lambda epsilon, *args, **named: np.array([100_000]), FAILS),
-    ("shorter-intervals", interval_privacy, "release_times", lambda *args, **named: np.array([7]), FAILS),
-    ("shorter-intervals", interval_privacy, "release_times", lambda e, v, s, **named: DENSER[s], HOLDS),
-    ("better-bounds", abstract_and_conclusion, "gamma_of_private_ucb", lambda *args: 1.0, FAILS),
-    ("better-bounds", abstract_and_conclusion, "gamma_of_private_ucb", lambda *args: 1e20, HOLDS),
-]
-
-
-@pytest.mark.parametrize(("name", "module", "what", "told", "verdict"), EXACT, ids=[case[0] for case in EXACT])
-def test_another_truth_would_be_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, module: Any, what: str, told: Any, verdict: Verdict
-) -> None:
-    study = Study(Settings(), tmp_path)
-    before = BY_NAME[name].check(study).verdict
-    monkeypatch.setattr(module, what, told)
-    assert BY_NAME[name].check(study).verdict is verdict
-    assert before is not verdict or name == "theorem-3.1"
+# ---- one run of Algorithm 3 as printed
 
 
 @pytest.mark.parametrize("name", ["lemma-3.1", "corollary-3.2"])
@@ -330,30 +279,9 @@ def test_if_redrawing_were_cheap_nothing_would_depend_on_it(tmp_path: Path, name
     assert BY_NAME[name].check(study).verdict is HOLDS
 
 
-def test_lemma_b2_fails_by_each_of_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = Study(Settings(), tmp_path)
-    parts = {
-        "privacy": ("Hybrid", hybrid(item_loss=1.0)),
-        "error": ("error_ratios", lambda: [1.5, 2.0]),
-        "b": ("tail", lambda scales, x: 0.0),
-    }
-    for what, told in parts.values():
-        monkeypatch.setattr(counters, what, told)
-    assert counters.lemma_b2.check(study).verdict is HOLDS
-    monkeypatch.setattr(counters, "error_ratios", lambda: [0.9, 2.0])
-    finding = counters.lemma_b2.check(study)
-    assert finding.verdict is FAILS
-    assert "the error part fails" in finding.because
-
-
-def test_theorem_3_2_needs_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If twice the noise were small after the theorem's plays, the theorem would stand."""
-    monkeypatch.setattr(regret_theorems, "twice_the_noise", lambda plays: 0.01)
-    assert regret_theorems.theorem_3_2.check(Shown(tmp_path, by_kind(around(100.0)))).verdict is HOLDS
-
-
-def test_every_claim_is_shown_something_else_somewhere() -> None:
-    """Those without another verdict say something that depends on nothing: Bayes' rule, a division, two formulas."""
-    tested = {*SHOWN, *(case[0] for case in EXACT), "early-late-reason", "dp-ucb-private", "post-processing"}
-    tested |= {"lemma-3.1", "lemma-b2", "no-horizon"}
-    assert set(BY_NAME) - tested == {"side-information", "equal-noise", "tighter-error"}
+def test_every_claim_has_a_test_of_its_verdict() -> None:
+    """Shown other evidence here, or computed once more in test_mathematics.py."""
+    measured = {*SHOWN, "early-late-reason", "dp-ucb-private", "post-processing", "theorem-3.1", "lemma-3.1"}
+    measured |= {"earlier-results", "corollary-3.2", "no-horizon"}
+    assert measured.isdisjoint(MATHEMATICS)
+    assert measured | set(MATHEMATICS) == set(BY_NAME)

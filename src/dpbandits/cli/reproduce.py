@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -11,12 +11,13 @@ from rich.table import Table
 
 from dpbandits import reproduce
 from dpbandits._extras import require_extras
+from dpbandits._phrases import counted
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
 from dpbandits.cli.parsing import check_folder, console, number
 from dpbandits.errors import InvalidInput
-from dpbandits.reproduce import CLAIMS, Claim, Finding, Study
+from dpbandits.reproduce import CLAIMS, Agreement, Claim, Finding, Record, Study, agreement, measure_lines
 from dpbandits.reproduce.paper_experiments import FORMS, HORIZON, PANELS, RUNS
 
 _QUICK_RUNS = 10
@@ -39,6 +40,9 @@ def reproduce_command(
     claim: Annotated[
         str | None, typer.Option(help="Test this claim alone, from scratch, and write nothing. See the report.")
     ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Compare with this folder of another version, device or number of runs.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run the experiments of the 2016 paper again and test every claim it makes.
@@ -48,6 +52,10 @@ def reproduce_command(
 
     \b
     dpbandits reproduce --runs 1000 --out thousand-runs
+    dpbandits reproduce --seed 1 --out other-seed --against reproduction
+
+    With --against, exit status 1 says that a verdict or a number differs (by more than chance explains), 3 that none
+    does, but that one of the two has numbers that the other lacks.
     """
     usual_runs = _QUICK_RUNS if quick else RUNS
     settings = reproduce.Settings(
@@ -60,8 +68,9 @@ def reproduce_command(
     flags += "" if settings.horizon == HORIZON else f" --horizon {settings.horizon}"
     flags += "" if settings.runs == usual_runs else f" --runs {settings.runs}"
     flags += f" --seed {seed}" if seed else ""
+    other = None if against is None else _other(against, settings)
     if claim is not None:
-        _repeat(claim, settings, as_json)
+        _repeat(claim, settings, as_json, other)
         return
     require_extras("numba", "pandas", "matplotlib")
     is_foreign = (out / "report.html").exists() and not (out / "parts").is_dir()
@@ -83,12 +92,13 @@ def reproduce_command(
         print("Stopped. The same command goes on from here.", file=sys.stderr)
         raise SystemExit(130) from None
     if as_json:
-        print_json({"claims": _verdicts(findings), "report": out / "report.html"})
-        return
-    console().print(_panels_table(study), _verdicts_table(findings))
-    if pulls:
-        print(f"The panels: {pulls:.2g} pulls in {seconds:.1f} s of CPU time, compiling included.")
-    print(f"Report: {out / 'report.html'}")
+        _print_document(findings, settings, other, report=out / "report.html")
+    else:
+        console().print(_panels_table(study), _verdicts_table(findings))
+        if pulls:
+            print(f"The panels: {pulls:.2g} pulls in {seconds:.1f} s of CPU time, compiling included.")
+        print(f"Report: {out / 'report.html'}")
+    _compare(findings, settings, other, is_quiet=as_json)
 
 
 def _say(stage: str) -> None:
@@ -97,7 +107,7 @@ def _say(stage: str) -> None:
         print(stage, file=sys.stderr)
 
 
-def _repeat(name: str, settings: reproduce.Settings, as_json: bool) -> None:
+def _repeat(name: str, settings: reproduce.Settings, as_json: bool, other: Record | None) -> None:
     known = {claim.name: claim for claim in CLAIMS}
     name = name.lower()
     if name not in known:
@@ -105,9 +115,68 @@ def _repeat(name: str, settings: reproduce.Settings, as_json: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         findings = reproduce.check_claims(reproduce.Study(settings, Path(folder)), [known[name]])
     if as_json:
-        print_json({"claims": _verdicts(findings)})
+        _print_document(findings, settings, other)
     else:
         _show_claim(known[name], findings[name])
+    _compare(findings, settings, other, is_quiet=as_json)
+
+
+def _print_document(
+    findings: dict[str, Finding], settings: reproduce.Settings, other: Record | None, **files: Path
+) -> None:
+    document: dict[str, Any] = {"claims": _verdicts(findings), **files}
+    if other is not None:
+        document["against"] = agreement(Record.of(findings, settings), other).to_dict()
+    print_json(document)
+
+
+def _other(folder: Path, settings: reproduce.Settings) -> Record:
+    """Return the record to compare with, if it can be compared."""
+    record = Record.read(folder)
+    horizon = record.settings.get("horizon", settings.horizon)
+    if horizon != settings.horizon:
+        raise InvalidInput(
+            f"Expected horizon={settings.horizon} to be {horizon}, that of {folder}: regret after other times cannot "
+            "be compared."
+        )
+    return record
+
+
+def _compare(
+    findings: dict[str, Finding], settings: reproduce.Settings, other: Record | None, *, is_quiet: bool
+) -> None:
+    """Show what differs from another reproduction, and end with the status that says so."""
+    if other is None:
+        return
+    result = agreement(Record.of(findings, settings), other)
+    if not is_quiet:
+        _show_agreement(result)
+    if result.differs or not result.is_complete:
+        raise typer.Exit(1 if result.differs else 3)
+
+
+def _show_agreement(result: Agreement) -> None:
+    lines = Console(soft_wrap=True)
+
+    def say(text: str) -> None:
+        lines.print(text, markup=False, highlight=False)
+
+    said = [f"{name} {here} here, {there} there" for name, (here, there) in result.settings.items()]
+    say("\nAgainst the other reproduction" + (f" ({'; '.join(said)}):" if said else ", with the same settings:"))
+    for claim, (here, there) in result.verdicts.items():
+        say(f"  {claim}: {here} here, {there} there")
+    if not result.verdicts:
+        say("  every verdict is the same")
+    compared = result.identical + result.agreeing + result.unbounded + len(result.differences)
+    say(
+        f"  of {counted(compared, 'measure')} {result.identical} are identical, {result.agreeing} others agree within "
+        f"their errors, {result.unbounded} others have no interval, {len(result.differences)} differ"
+    )
+    for difference in result.differences:
+        say(f"  {difference.claim}: {difference}")
+    for where, names in (("here", result.only_here), ("there", result.only_there)):
+        for claim, name in names:
+            say(f"  {claim}: {name}, only {where}")
 
 
 def _verdicts(findings: dict[str, Finding]) -> list[dict[str, object]]:
@@ -145,7 +214,7 @@ def _verdicts_table(findings: dict[str, Finding]) -> Table:
 def _show_claim(claim: Claim, finding: Finding) -> None:
     lines = Console(soft_wrap=True)
     lines.print(f"{claim.where}. {claim.says}\n\nTest: {claim.test}\n", markup=False, highlight=False)
-    for line in finding.numbers:
+    for line in measure_lines(finding.measures):
         lines.print(f"  {line}", markup=False, highlight=False)
     text = f"\n{finding.verdict.upper()}: {finding.reason}"
     lines.print(text, style=_COLOURS[finding.verdict], markup=False, highlight=False)

@@ -20,6 +20,8 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "not known"
         half = (self.high - self.low) / 2
         if not half > 1e-9 * abs(self.value):  # all runs alike, up to rounding
             return number(self.value)
@@ -27,6 +29,9 @@ class Interval(NamedTuple):
             return f"{number(self.value)} (no interval)"
         decimals = max(0, 1 - math.floor(math.log10(half)))
         return f"{self.value:,.{decimals}f} ± {half:,.{decimals}f}"
+
+
+UNKNOWN = Interval(math.nan, -math.inf, math.inf)
 
 
 def number(value: float) -> str:
@@ -56,11 +61,22 @@ def mean_at(summary: RegretSummary, t: int | None = None) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
+def median_at(summary: RegretSummary) -> Interval:
+    """Return the median regret at the horizon, with an interval between two of the runs."""
+    return Interval(float(summary.quantile(0.5)[-1]), *summary.quantile_interval(0.5, CONFIDENCE))
+
+
 def difference(one: Interval, other: Interval) -> Interval:
     """Return the difference of two means, independent or moving together; for the latter it is too wide."""
     half = math.hypot(one.high - one.value, other.high - other.value)
     value = one.value - other.value
     return Interval(value, value - half, value + half)
+
+
+def ratio(one: Interval, other: Interval) -> Interval:
+    """Return a ratio of two positive quantities, each somewhere in its interval."""
+    high = one.high / other.low if other.low > 0 else math.inf
+    return Interval(one.value / other.value, max(one.low, 0.0) / other.high, high)
 
 
 def share(found: int, among: int) -> Interval:
@@ -83,7 +99,7 @@ def range_within(summary: RegretSummary, width: float, runs: int) -> float:
 def log_ratio(found: int, other: int, among: int) -> Interval:
     """Return the logarithm of a ratio of two probabilities, each from as many trials; both intervals must hold."""
     if not found or not other:
-        return Interval(math.nan, -math.inf, math.inf)
+        return UNKNOWN
     tail = (1 - CONFIDENCE) / 4
     low = binomial_low(found, among, tail) / binomial_high(other, among, tail)
     high = binomial_high(found, among, tail) / binomial_low(other, among, tail)

@@ -1,5 +1,6 @@
 """The report: what was run, what came out, and a verdict on every claim; as a page and as Markdown."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +20,10 @@ from dpbandits.document import (
     to_html,
     to_markdown,
 )
+from dpbandits.reproduce.agreement import CLAIMS_FILE, SETTINGS_FILE, described
 from dpbandits.reproduce.claims import CLAIMS, Cause, Claim, Finding, Verdict
 from dpbandits.reproduce.confidence import number
+from dpbandits.reproduce.measures import measure_lines
 from dpbandits.reproduce.paper_experiments import FORMS, HORIZON, PANELS, RUNS, Panel
 from dpbandits.reproduce.reproduction_figures import TITLES, caption, panel_svg
 from dpbandits.reproduce.reproduction_tables import bounds_table, claims_frame, curves_frame, regret_table
@@ -72,7 +75,8 @@ def write_report(
             pictures[form, panel] = picture
             yield write_file(folder / picture.file, picture.svg)
     yield write_file(folder / "regret.csv", curves_frame(study).to_csv(index=False).encode())
-    yield write_file(folder / "claims.csv", claims_frame(findings).to_csv(index=False).encode())
+    yield write_file(folder / SETTINGS_FILE, json.dumps(described(study.settings), indent=2).encode())
+    yield write_file(folder / CLAIMS_FILE, claims_frame(findings).to_csv(index=False).encode())
     blocks = _blocks(study, findings, pictures, flags=flags, bounds=bounds)
     yield write_file(folder / "report.md", to_markdown(blocks).encode())
     yield write_file(folder / "report.html", to_html(blocks, TITLE).encode())
@@ -146,6 +150,7 @@ def _blocks(
             (
                 ("This report:", Code(f"dpbandits reproduce{flags}{' --bounds' if bounds else ''}")),
                 ("One claim:", Code(f"dpbandits reproduce --claim theorem-3.5{flags}")),
+                ("With another reproduction:", Code("dpbandits reproduce --against OTHER")),
                 ("The command", "is .venv/bin/dpbandits in a checkout, after make reproduce."),
                 (
                     "The same numbers,",
@@ -154,7 +159,8 @@ def _blocks(
                 ),
                 (
                     "Beside this page:",
-                    "figure.png, .svg and .pdf, the same with -proved, regret.csv (every curve), claims.csv.",
+                    "figure.png, .svg and .pdf, the same with -proved, regret.csv (every curve), claims.csv (every "
+                    "measure), settings.json.",
                 ),
             )
         ),
@@ -224,7 +230,7 @@ def _claims(findings: dict[str, Finding], flags: str) -> Table:
             claim.where,
             claim.says,
             (badge, finding.reason),
-            finding.numbers,
+            measure_lines(finding.measures),
             (claim.test, Code(claim.command + flags)),
         )
 

@@ -121,7 +121,7 @@ def curves_frame(study: Study) -> "pd.DataFrame":
 
 
 def claims_frame(findings: dict[str, Finding]) -> "pd.DataFrame":
-    """Return every claim with its finding."""
+    """Return a row for every measure, with the claim that it tests and what came of that."""
     require_extras("pandas")
     import pandas as pd
 
@@ -130,12 +130,15 @@ def claims_frame(findings: dict[str, Finding]) -> "pd.DataFrame":
             {
                 "claim": claim.name,
                 "where": claim.where,
-                "says": claim.says,
-                "test": claim.test,
                 "verdict": str(findings[claim.name].verdict),
                 "reason": findings[claim.name].reason,
-                "numbers": "; ".join(findings[claim.name].numbers),
+                "measure": measure.name,
+                "value": measure.value,
+                "low": measure.low,
+                "high": measure.high,
+                "unit": measure.unit,
             }
             for claim in CLAIMS
+            for measure in findings[claim.name].measures
         ]
     )

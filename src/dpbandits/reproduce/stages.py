@@ -87,7 +87,7 @@ def write_all(
     figures = (save_figure(study, form, folder, bounds=bounds) for form in FORMS)
     report = write_report(study, findings, folder, flags=flags, bounds=bounds)
     paths = []
-    with Progress(len(FORMS) * (len(FORMATS) + len(PANELS)) + 4, "files", progress) as bar:
+    with Progress(len(FORMS) * (len(FORMATS) + len(PANELS)) + 5, "files", progress) as bar:
         bar.describe("drawing and writing")
         for path in chain(*figures, report):
             paths.append(path)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from dpbandits.reproduce.measures import Measure
 from dpbandits.reproduce.study import Study
 
 
@@ -23,7 +24,7 @@ class Finding:
 
     verdict: Verdict
     because: str
-    numbers: tuple[str, ...]
+    measures: tuple[Measure, ...]
 
     @property
     def reason(self) -> str:
@@ -32,6 +33,11 @@ class Finding:
             return "these runs are too few or too short to tell."
         return self.because
 
+    def measure(self, name: str) -> Measure:
+        """Return the measure of this name."""
+        (measure,) = (measure for measure in self.measures if measure.name == name)
+        return measure
+
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return asdict(self)
@@ -39,7 +45,8 @@ class Finding:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Finding":
         """Return what `to_dict` wrote down."""
-        return cls(Verdict(plain["verdict"]), plain["because"], tuple(plain["numbers"]))
+        measures = tuple(Measure(**measure) for measure in plain["measures"])
+        return cls(Verdict(plain["verdict"]), plain["because"], measures)
 
 
 class Cause(StrEnum):

@@ -14,7 +14,8 @@ from dpbandits.reproduce.claims.shared_runs import (
     printed_runs,
     reading_runs,
 )
-from dpbandits.reproduce.confidence import Interval, difference, mean_at, number, range_within, share
+from dpbandits.reproduce.confidence import Interval, difference, mean_at, median_at, range_within, share
+from dpbandits.reproduce.measures import Measure
 from dpbandits.reproduce.paper_experiments import PANELS, RUNS, TWO_ARMS, Panel
 from dpbandits.reproduce.study import Study
 from dpbandits.simulation import RegretSummary
@@ -36,30 +37,31 @@ def _names(panels: list[Panel]) -> str:
 )
 def int_best(study: Study) -> Finding:
     """In one reading, and not in every panel's mean."""
-    rows = []
+    measures = []
     usual = "drawn once, y-series"
     won: dict[str, list[Panel]] = {usual: [], "x-series": [], "constant interval": [], "as printed": []}
     lost: dict[str, list[Panel]] = {reading: [] for reading in won}
     for panel in PANELS:
         means = means_of_panel(study, panel)
-        best = min((name for name in means if name != "DP-UCB-Int"), key=lambda name: means[name].value)
-        published = of_panel(study, panel, "DP-UCB-Int")
         readings = {
-            usual: means["DP-UCB-Int"],
+            usual: means.pop("DP-UCB-Int"),
             "x-series": mean_at(reading_runs(study, panel, "x")),
             "constant interval": mean_at(reading_runs(study, panel, "constant")),
             "as printed": mean_at(printed_runs(study, panel)),
         }
+        best = min(means.values(), key=lambda mean: mean.value)
         for reading, mean in readings.items():
-            won[reading] += [panel] if mean.high < means[best].low else []
-            lost[reading] += [panel] if mean.low > means[best].high else []
-        others = ", ".join(f"{reading} {mean}" for reading, mean in readings.items() if reading != usual)
-        rows.append(
-            f"{panel.name}: {readings[usual]} (median "
-            f"{number(float(published.quantile(0.5)[-1]))}), best other is {best} with {means[best]}; {others}"
-        )
+            won[reading] += [panel] if mean.high < best.low else []
+            lost[reading] += [panel] if mean.low > best.high else []
+            measures.append(Measure.estimated(f"DP-UCB-Int, {panel.name}: {reading}", mean, "regret"))
+        median = median_at(of_panel(study, panel, "DP-UCB-Int"))
+        measures.append(Measure.estimated(f"DP-UCB-Int, {panel.name}: median", median, "regret"))
+        measures += [Measure.estimated(f"others, {panel.name}: {name}", mean, "regret") for name, mean in means.items()]
+    measures += [
+        Measure.observed(f"panels in which another is significantly better: {reading}", len(panels), "panels")
+        for reading, panels in lost.items()
+    ]
     ours = won[usual]
-    rows.append("significantly beaten by another, of 4 panels: " + ", ".join(f"{r} {len(p)}" for r, p in lost.items()))
     all_win = all(len(panels) == len(PANELS) for panels in won.values())
     verdict = Verdict.HOLDS if all_win else Verdict.ONLY_IF if ours else Verdict.UNDECIDED
     verdict = Verdict.FAILS if lost[usual] else verdict
@@ -72,7 +74,7 @@ def int_best(study: Study) -> Finding:
         + (f" (others lose: {'; '.join(losing)})" if losing else "")
         + (f". Even then it is not significantly better in the mean at {_names(missing)}." if missing else "."),
     }
-    return Finding(verdict, reasons.get(verdict, ""), tuple(rows))
+    return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
 
 
 @claim(
@@ -95,32 +97,38 @@ def gap_constant(study: Study) -> Finding:
         gaps[1],
         gaps[2],
         (
-            "gap of the means: " + ", ".join(f"{gap} (t = {time:,})" for gap, time in zip(gaps, times, strict=True)),
-            "gap of the medians: " + ", ".join(map(number, medians)),
-            f"runs with more than half of the largest regret: {percent(stuck)}; none among 100 runs with probability "
-            f"{100 * (1 - stuck.value) ** 100:.0f}%",
+            *(
+                Measure.estimated(f"gap of the means: t = {time:,}", gap, "regret")
+                for time, gap in zip(times, gaps, strict=True)
+            ),
+            *(
+                Measure.observed(f"gap of the medians: t = {time:,}", median, "regret")
+                for time, median in zip(times, medians, strict=True)
+            ),
+            Measure.estimated("runs with more than half of the largest regret", stuck, "share"),
+            Measure.estimated("chance of none among 100 runs", _chance_of_none(stuck, 100), "share"),
         ),
     )
 
 
-def growth_finding(here: Interval, later: Interval, numbers: tuple[str, ...]) -> Finding:
+def _chance_of_none(part: Interval, runs: int) -> Interval:
+    value, most, least = ((1 - each) ** runs for each in part)
+    return Interval(value, least, most)
+
+
+def growth_finding(here: Interval, later: Interval, measures: tuple[Measure, ...]) -> Finding:
     """Judge whether something grows from the horizon to ten times it: by a factor of 3 or more, or hardly."""
     verdict = judged(holds=later.high <= max(here.low, 0.0) * 1.5, fails=later.low > 3 * max(here.high, 0.0))
     reasons = {
-        Verdict.FAILS: f"from the horizon to ten times it, it grows from {here} to {later}.",
+        Verdict.FAILS: "from the horizon to ten times it, it more than triples.",
         Verdict.HOLDS: "from the horizon to ten times it, it hardly grows.",
     }
-    return Finding(verdict, reasons.get(verdict, ""), numbers)
+    return Finding(verdict, reasons.get(verdict, ""), measures)
 
 
 def stuck_share(summary: RegretSummary) -> Interval:
     """Return the share of runs with more than half of the largest regret, on two arms: they keep the worse one."""
     return share(summary.runs_above(summary.horizon * GAP / 2), summary.runs)
-
-
-def percent(part: Interval) -> str:
-    """Return a share with its interval."""
-    return f"{100 * part.value:.2f}% ({100 * part.low:.2f}% to {100 * part.high:.2f}%)"
 
 
 @claim(
@@ -132,29 +140,31 @@ def percent(part: Interval) -> str:
 )
 def early_late(study: Study) -> Finding:
     """A beginning and an end, in each panel."""
-    rows, as_said, not_so = [], [], []
+    measures, as_claimed, otherwise = [], [], []
     for panel in PANELS:
         plain, bound = of_panel(study, panel, "DP-UCB"), of_panel(study, panel, "DP-UCB-Bound")
         gaps = {int(t): difference(mean_at(plain, int(t)), mean_at(bound, int(t))) for t in plain.checkpoints}
-        begun = [gap for t, gap in gaps.items() if t <= plain.horizon / 10]
-        plain_ahead, bound_ahead = sum(gap.high < 0 for gap in begun), sum(gap.low > 0 for gap in begun)
+        early = [gap for t, gap in gaps.items() if t <= plain.horizon / 10]
+        plain_ahead, bound_ahead = sum(gap.high < 0 for gap in early), sum(gap.low > 0 for gap in early)
         end = gaps[plain.horizon]
-        leader = "DP-UCB-Bound" if end.low > 0 else "DP-UCB" if end.high < 0 else "neither"
-        as_said += [panel] if plain_ahead > bound_ahead and leader == "DP-UCB-Bound" else []
-        not_so += [panel] if plain_ahead < bound_ahead or leader == "DP-UCB" else []
-        rows.append(
-            f"{panel.name}: of {len(begun)} times in the first tenth DP-UCB is ahead at {plain_ahead}, DP-UCB-Bound at "
-            f"{bound_ahead}; at the end {mean_at(plain)} against {mean_at(bound)}, {leader} ahead"
-        )
-    verdict = judged(holds=len(as_said) == len(PANELS), fails=len(not_so) == len(PANELS))
-    verdict = Verdict.ONLY_IF if verdict is Verdict.UNDECIDED and as_said else verdict
+        as_claimed += [panel] if plain_ahead > bound_ahead and end.low > 0 else []
+        otherwise += [panel] if plain_ahead < bound_ahead or end.high < 0 else []
+        beginning = f"{panel.name}, times ahead, of {len(early)} in the first tenth"
+        measures += [
+            Measure.observed(f"{beginning}: DP-UCB", plain_ahead, "times"),
+            Measure.observed(f"{beginning}: DP-UCB-Bound", bound_ahead, "times"),
+            Measure.estimated(f"{panel.name}, at the end: DP-UCB", mean_at(plain), "regret"),
+            Measure.estimated(f"{panel.name}, at the end: DP-UCB-Bound", mean_at(bound), "regret"),
+        ]
+    verdict = judged(holds=len(as_claimed) == len(PANELS), fails=len(otherwise) == len(PANELS))
+    verdict = Verdict.ONLY_IF if verdict is Verdict.UNDECIDED and as_claimed else verdict
     reasons = {
         Verdict.HOLDS: "in all four panels.",
-        Verdict.ONLY_IF: f"one looks at {_names(as_said)}; beginning or end is otherwise at "
-        f"{_names(not_so) or 'none'}.",
+        Verdict.ONLY_IF: f"one looks at {_names(as_claimed)}; beginning or end is otherwise at "
+        f"{_names(otherwise) or 'none'}.",
         Verdict.FAILS: f"beginning or end is otherwise in every panel, up to t = {study.settings.horizon:,}.",
     }
-    return Finding(verdict, reasons.get(verdict, ""), tuple(rows))
+    return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
 
 
 @claim(
@@ -171,9 +181,9 @@ def early_late_reason(study: Study) -> Finding:
     for gap in gaps:
         environment = Bernoulli([0.9, 0.9 - gap])
         ucb = mean_at(study.summary(EASY.published("UCB"), environment))
-        for algorithm, found in extra.items():
-            found.append(difference(mean_at(study.summary(EASY.published(algorithm), environment)), ucb))
-    fall = {algorithm: difference(found[0], found[-1]) for algorithm, found in extra.items()}
+        for algorithm, by_gap in extra.items():
+            by_gap.append(difference(mean_at(study.summary(EASY.published(algorithm), environment)), ucb))
+    fall = {algorithm: difference(by_gap[0], by_gap[-1]) for algorithm, by_gap in extra.items()}
     falls = fall["DP-UCB"].low > 0
     other_falls_less = difference(fall["DP-UCB"], fall["DP-UCB-Bound"]).low > 0
     verdict = Verdict.ONLY_IF if falls and other_falls_less else Verdict.UNDECIDED
@@ -183,16 +193,14 @@ def early_late_reason(study: Study) -> Finding:
         "gap, more than that of DP-UCB-Bound.",
         Verdict.FAILS: "the additional regret of DP-UCB does not fall with the gap.",
     }
-    return Finding(
-        verdict,
-        reasons.get(verdict, ""),
-        tuple(
-            f"{algorithm}: "
-            + ", ".join(f"{value} (gap {gap:g})" for gap, value in zip(gaps, found, strict=True))
-            + f"; fall {fall[algorithm]}"
-            for algorithm, found in extra.items()
-        ),
-    )
+    measures = []
+    for algorithm, by_gap in extra.items():
+        measures += [
+            Measure.estimated(f"{algorithm} beyond UCB: gap {gap:g}", value, "regret")
+            for gap, value in zip(gaps, by_gap, strict=True)
+        ]
+        measures.append(Measure.estimated(f"{algorithm} beyond UCB: fall", fall[algorithm], "regret"))
+    return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
 
 
 @claim(
@@ -203,20 +211,20 @@ def early_late_reason(study: Study) -> Finding:
 )
 def private_ucb_worst(study: Study) -> Finding:
     """Everywhere, by far."""
-    rows, worst, not_worst = [], [], []
+    measures, worst, not_worst = [], [], []
     for panel in PANELS:
         means = means_of_panel(study, panel)
+        measures += [Measure.estimated(f"{panel.name}: {name}", mean, "regret") for name, mean in means.items()]
         private = means.pop("Private-UCB")
-        second = max(means, key=lambda name: means[name].value)
-        worst += [panel] if private.low > means[second].high else []
-        not_worst += [panel] if private.high < means[second].low else []
-        rows.append(f"{panel.name}: {private}, next is {second} with {means[second]}")
+        second = max(means.values(), key=lambda mean: mean.value)
+        worst += [panel] if private.low > second.high else []
+        not_worst += [panel] if private.high < second.low else []
     verdict = judged(holds=len(worst) == len(PANELS), fails=bool(not_worst))
     reasons = {
         Verdict.HOLDS: "in all four panels, significantly.",
         Verdict.FAILS: f"another is significantly worse at {_names(not_worst)}.",
     }
-    return Finding(verdict, reasons.get(verdict, ""), tuple(rows))
+    return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
 
 
 @claim(
@@ -229,11 +237,11 @@ def private_ucb_worst(study: Study) -> Finding:
 )
 def spread(study: Study) -> Finding:
     """Two of the algorithms have runs that are far off."""
-    if GAP * study.settings.horizon <= SPREAD:
-        return Finding(Verdict.UNDECIDED, "", (f"no run can lose more than {number(GAP * study.settings.horizon)}",))
-    rows, wide, together = [], [], 1.0
+    largest = GAP * study.settings.horizon
+    if largest <= SPREAD:
+        return Finding(Verdict.UNDECIDED, "", (Measure.exact("no run can lose more than", largest, "regret"),))
+    measures, wide, together = [], [], 1.0
     for panel in TWO_ARM_PANELS:
-        chances, widths = {}, {}
         for algorithm in ("UCB", *OURS):
             runs = None if algorithm == "DP-UCB-Int" else max(study.settings.runs, study.scaled(400, least=100))
             summary = (
@@ -241,20 +249,22 @@ def spread(study: Study) -> Finding:
                 if runs is None
                 else study.summary(panel.published(algorithm), TWO_ARMS.environment, runs=runs)
             )
-            chances[algorithm] = range_within(summary, SPREAD, RUNS)
-            widths[algorithm] = float(summary.largest[-1] - summary.least[-1])
-            together *= chances[algorithm]
-            wide += [f"{algorithm} at ε = {panel.epsilon:g}"] if chances[algorithm] < 0.5 else []
-        shown = (f"{name} {100 * chance:.0f}% (all runs: {number(widths[name])})" for name, chance in chances.items())
-        rows.append(f"{panel.name}: " + ", ".join(shown))
+            chance = range_within(summary, SPREAD, RUNS)
+            together *= chance
+            wide += [f"{algorithm} at ε = {panel.epsilon:g}"] if chance < 0.5 else []
+            subject = f"{panel.name}, {algorithm}"
+            measures += [
+                Measure.observed(f"{subject}: chance that {RUNS} runs stay within it", chance, "share"),
+                Measure.observed(f"{subject}: range of all runs", summary.largest[-1] - summary.least[-1], "regret"),
+            ]
+    measures.append(Measure.observed("chance that all of them stay within it", together, "share"))
     verdict = Verdict.HOLDS if together > 0.5 else Verdict.ONLY_IF if together > 0.05 else Verdict.FAILS
     reasons = {
-        Verdict.HOLDS: f"all of them stay within it with probability {100 * together:.0f}%.",
-        Verdict.ONLY_IF: f"the runs are lucky: all of them stay within it with probability {100 * together:.0f}%.",
-        Verdict.FAILS: f"all of them stay within it with probability {100 * together:.1f}% only; mostly not: "
-        f"{', '.join(wide)}.",
+        Verdict.HOLDS: "more often than not all of them stay within it.",
+        Verdict.ONLY_IF: "the runs are lucky: less often than not all of them stay within it.",
+        Verdict.FAILS: f"it is very unlikely that all of them stay within it; mostly not: {', '.join(wide)}.",
     }
-    return Finding(verdict, reasons[verdict], tuple(rows))
+    return Finding(verdict, reasons[verdict], tuple(measures))
 
 
 @claim(
@@ -266,27 +276,23 @@ def spread(study: Study) -> Finding:
 def spread_private_ucb(study: Study) -> Finding:
     """Only an algorithm that does not explore can lose everything or nothing."""
     largest = GAP * study.settings.horizon
-    widths: dict[Relaxation, list[float]] = {"published": [], "none": []}
-    for relaxation, found in widths.items():
+    names: dict[Relaxation, str] = {"published": "with Γ", "none": "without Γ"}
+    measures = [Measure.exact("largest possible", largest, "regret")]
+    widths: dict[Relaxation, float] = {}
+    for relaxation, name in names.items():
         for epsilon in (1.0, 0.1):
             summary = study.summary(PrivateUCB(epsilon=epsilon, relaxation=relaxation), TWO_ARMS.environment)
-            found.append(float(summary.largest[-1] - summary.least[-1]))
-    with_term, without = max(widths["published"]), max(widths["none"])
-    verdict = Verdict.HOLDS if with_term > 0.99 * largest else Verdict.UNDECIDED
-    verdict = Verdict.ONLY_IF if with_term < 0.5 * largest and without > 0.99 * largest else verdict
+            width = float(summary.largest[-1] - summary.least[-1])
+            widths[relaxation] = max(width, widths.get(relaxation, 0.0))
+            measures.append(Measure.observed(f"difference, {name}: ε = {epsilon:g}", width, "regret"))
+    verdict = Verdict.HOLDS if widths["published"] > 0.99 * largest else Verdict.UNDECIDED
+    is_without = widths["published"] < 0.5 * largest and widths["none"] > 0.99 * largest
+    verdict = Verdict.ONLY_IF if is_without else verdict
     reasons = {
         Verdict.HOLDS: "it reaches the largest possible.",
         Verdict.ONLY_IF: "it runs without Γ; then a run loses nothing or everything, 0.3 t.",
     }
-    return Finding(
-        verdict,
-        reasons.get(verdict, ""),
-        (
-            f"largest possible: {number(largest)}",
-            "with Γ: " + " and ".join(map(number, widths["published"])) + " (ε = 1 and 0.1)",
-            "without: " + " and ".join(map(number, widths["none"])),
-        ),
-    )
+    return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
 
 
 @claim(
@@ -299,22 +305,24 @@ def spread_private_ucb(study: Study) -> Finding:
 )
 def trade_off(study: Study) -> Finding:
     """DP-UCB-Int is the one that gets stuck."""
-    rows, stuck, other_stuck, worse_steps = [], [], 0, {"Private-UCB": 1.0, "ours": 0.0}
+    measures, stuck, other_stuck, worse_steps = [], [], 0, {"Private-UCB": 1.0, "ours": 0.0}
     for panel in TWO_ARM_PANELS:
-        parts = []
         for algorithm in (*OURS, "Private-UCB"):
             summary = of_panel(study, panel, algorithm)
-            worse = float(summary.mean[-1]) / (summary.horizon * GAP)
+            worse = Interval(*(each / (summary.horizon * GAP) for each in mean_at(summary)))
             part = stuck_share(summary)
             if algorithm == "DP-UCB-Int":
                 stuck.append(part)
             elif algorithm == "Private-UCB":
-                worse_steps["Private-UCB"] = min(worse_steps["Private-UCB"], worse)
+                worse_steps["Private-UCB"] = min(worse_steps["Private-UCB"], worse.value)
             else:
                 other_stuck += part.value > 0
-                worse_steps["ours"] = max(worse_steps["ours"], worse)
-            parts.append(f"{algorithm} {100 * worse:.1f}% of the steps, {percent(part)} of {summary.runs:,} runs")
-        rows.append(f"{panel.name}: " + "; ".join(parts))
+                worse_steps["ours"] = max(worse_steps["ours"], worse.value)
+            subject = f"{panel.name}, {algorithm}"
+            measures += [
+                Measure.estimated(f"{subject}: of the steps", worse, "share"),
+                Measure.estimated(f"{subject}: of the runs", part, "share"),
+            ]
     others_do_well = not other_stuck and worse_steps["Private-UCB"] > 2 * worse_steps["ours"]
     verdict = Verdict.UNDECIDED
     if others_do_well and all(part.high < 1e-3 for part in stuck):
@@ -325,4 +333,4 @@ def trade_off(study: Study) -> Finding:
         Verdict.ONLY_IF: "DP-UCB-Int is left out: some of its runs keep the worse arm. Private-UCB plays it too often.",
         Verdict.HOLDS: "no run keeps the worse arm, and Private-UCB plays it too often.",
     }
-    return Finding(verdict, reasons.get(verdict, ""), tuple(rows))
+    return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
