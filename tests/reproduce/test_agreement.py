@@ -52,6 +52,12 @@ def test_each_interval_counts_on_the_side_of_the_other() -> None:
     assert agreement(record(turned), record(replace(upper, low=0.3499))).differs
 
 
+def test_runs_that_are_all_alike_have_no_width_but_rounding_errors() -> None:
+    alike, summed_otherwise = estimate(2457.6000000000313, 4e-13), estimate(2457.600000000029, 0.0)
+    assert not agreement(record(alike), record(summed_otherwise)).differs
+    assert agreement(record(alike), record(estimate(2458.0, 0.0))).differs
+
+
 def test_what_was_computed_must_be_the_same_up_to_rounding() -> None:
     exact = record(Measure.exact("loss", 2.0, "epsilon"))
     assert not agreement(exact, record(Measure.exact("loss", 2.0 + 1e-7, "epsilon"))).differs

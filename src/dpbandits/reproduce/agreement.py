@@ -152,14 +152,9 @@ def agreement(here: Record, there: Record) -> Agreement:
     for claim, one, other in pairs:
         if _is_identical(one, other):
             result.identical += 1
-        elif one.is_exact and other.is_exact:
-            if math.isclose(one.value, other.value, rel_tol=ROUNDING):
-                result.agreeing += 1
-            else:
-                result.differences.append(Difference(claim, one, other))
         elif not (_is_bounded(one) and _is_bounded(other)):
             result.unbounded += 1
-        elif _overlap(one, other, width):
+        elif math.isclose(one.value, other.value, rel_tol=ROUNDING) or _overlap(one, other, width):
             result.agreeing += 1
         else:
             result.differences.append(Difference(claim, one, other))

@@ -103,11 +103,12 @@ def tighter_error(study: Study) -> Finding:
     ours = math.sqrt(8) * (math.log(4) + 4 * math.log(t)) * (np.log2(n) + 1)
     earlier = 4 * math.log(t) * np.log2(n) ** 1.5
     ratio = earlier / ours
+    first = int(n[np.argmax(ratio > 1)])
     return Finding(
         Verdict.ONLY_IF,
-        "the stream is long (and the earlier bound is read with constant 1).",
+        f"the stream has at least {first:,} items (and the earlier bound is read with constant 1).",
         (
-            Measure.exact("the paper's bound is smaller from then on", float(n[np.argmax(ratio > 1)]), "items"),
+            Measure.exact("the paper's bound is smaller from then on", first, "items"),
             Measure.exact("earlier bound over the paper's: n = 10", float(ratio[8]), "factor"),
             Measure.exact(f"earlier bound over the paper's: n = {t:,}", float(ratio[-1]), "factor"),
         ),
