@@ -27,7 +27,7 @@ from dpbandits.policies.catalogue import *  # noqa: F403
 from dpbandits.privacy import Budget, Guarantee, Ledger
 from dpbandits.simulation import SimulationResult, simulate, summarise
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AlreadyClosed",
