@@ -5,8 +5,8 @@ from typing import Any
 
 import dpbandits as dpb
 from dpbandits.policies import Policy
-from serving import WAYS, SharedNoise
 from tampering import Content
+from ways_of_answering import WAYS, SharedNoise
 
 
 def contents_of(

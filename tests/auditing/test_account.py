@@ -62,9 +62,9 @@ def test_a_weaker_claim_is_never_refuted_where_a_stronger_one_holds(
 @given(played=runs)
 def test_delta_never_costs_epsilon(played: list[Any]) -> None:
     found = [settled(played, delta, np.inf) for delta in (0.0, 1e-12, 1e-6, 0.1)]
-    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(found))
+    assert all(more_allowed <= less_allowed * (1 + 1e-9) for less_allowed, more_allowed in pairwise(found))
     gaussian = [settled(played, delta, np.inf, GAUSSIAN) for delta in (0.0, 1e-12, 1e-6, 0.1)]
-    assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(gaussian))
+    assert all(more_allowed <= less_allowed * (1 + 1e-9) for less_allowed, more_allowed in pairwise(gaussian))
 
 
 def test_either_of_two_ways_is_within_what_each_of_them_loses() -> None:

@@ -74,7 +74,7 @@ def test_a_correct_mechanism_with_tight_epsilon_is_hardly_ever_accused() -> None
 
     Both counts have a bound of their own, and are seldom off together: about 0.3% by normal errors, over two events and
     three looks. If it is 0.5%, more than 2 of 100 come with a chance of 1.4%; if it were 10%, with one of 99.8%.
-    One step of one arm, which releases its reward: a density. test_accusations has a coin that is as tight.
+    One step of one arm, which releases its reward: a density. test_audit_false_accusations has a coin that is as tight.
     """
 
     def accused(claim: dpb.Budget | None, audits: int) -> int:

@@ -56,8 +56,9 @@ def is_within_its_guarantee(policy: Any, **asked: Any) -> bool:
     return bool(found.losses.max() > 0)
 
 
-# Every way to count phases once, in runs of all sizes. test_reached has DP-IMED and AdaP-UCB with ε = 1, test_unusual
-# DP-UCB-Int. Trees have the same nodes at every size: tests of the counters add up their losses.
+# Every way to count phases once, in runs of all sizes. test_reached has DP-IMED and AdaP-UCB with ε = 1,
+# test_exact_unusual_policies DP-UCB-Int. Trees have the same nodes at every size: tests of the counters add up their
+# losses.
 IN_DEPTH = (dpb.DPIMED, dpb.NoiseAwareIMED, dpb.AdaPUCB, dpb.AdaCUCB, dpb.BlockUCB, dpb.DPSE)
 
 

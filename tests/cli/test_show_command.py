@@ -10,8 +10,8 @@ import pytest
 
 import dpbandits as dpb
 from explore_then_commit import ExploreThenCommit
-from serving import SharedNoise
-from shows import command_output, page_of
+from shown_to_owner import command_output, page_of
+from ways_of_answering import SharedNoise
 
 pytestmark = pytest.mark.slow
 

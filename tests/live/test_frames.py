@@ -19,7 +19,7 @@ from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
-from serving import SharedNoise
+from ways_of_answering import SharedNoise
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from dpbandits.live.journal import Journal
 from dpbandits.mechanisms import recording
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
-from serving import WAYS, SharedNoise
+from ways_of_answering import WAYS, SharedNoise
 
 pytestmark = pytest.mark.slow
 

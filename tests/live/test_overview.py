@@ -13,8 +13,8 @@ from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy, is_ours
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from serving import SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
-from shows import command_output, everything_reported
+from shown_to_owner import command_output, everything_reported
+from ways_of_answering import SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
 
 pytestmark = pytest.mark.slow
 

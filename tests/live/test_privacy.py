@@ -14,7 +14,7 @@ from dpbandits.engine.game import Game
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose
-from serving import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
+from ways_of_answering import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
 
 pytestmark = pytest.mark.slow
 

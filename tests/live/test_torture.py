@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-import working
+import program_to_kill
 from frames import found_in_frames, library_frames
-from serving import SharedNoise
+from ways_of_answering import SharedNoise
 
 pytestmark = pytest.mark.slow
 
@@ -340,7 +340,7 @@ def test_kills(tmp_path: Path, torture: bool) -> None:
     closed: dict[str, float] = {}
     rows: dict[int, str] = {}
     for kill in range(kills):
-        program = [sys.executable, working.__file__, str(path), str(kill)]
+        program = [sys.executable, program_to_kill.__file__, str(path), str(kill)]
         with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             # Mostly at work, sometimes while it is still starting.
@@ -362,7 +362,7 @@ def test_kills(tmp_path: Path, torture: bool) -> None:
     lines_on_disk = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
     records = [step for record in lines_on_disk for step in record.get("batch", [record])]
     assert len(records) > len(lines_on_disk)
-    bandit = working.opened(str(path))
+    bandit = program_to_kill.opened(str(path))
     waiting = {a.id: a.arm for a in bandit.open_assignments()}
     # Nothing acknowledged is lost.
     assert not closed.keys() & waiting.keys()

@@ -292,8 +292,8 @@ def test_anytime_lazy_ucb_holds_up_to_the_crossing(t: int, epsilon: float) -> No
         arm = int(select(game.params, state, t))
         held = int(hold(game.params, state, arm, t))
         assert 1 <= held <= 2 ** (done[arm] + 30)
-        for later in {t, t + held // 2, t + held - 1}:
-            assert select(game.params, state, later) == arm
+        for time in {t, t + held // 2, t + held - 1}:
+            assert select(game.params, state, time) == arm
         longer += held > 1
         if held == 2 ** (done[arm] + 30):  # the epoch ends first
             continue
@@ -332,7 +332,7 @@ def test_anytime_lazy_ucb_holds_no_tie_of_equal_epochs() -> None:
     for t in range(5000, 5050):
         arm = int(select(game.params, state, t))
         held = min(int(hold(game.params, state, arm, t)), 100)
-        assert {int(select(game.params, state, later)) for later in range(t, t + held)} == {arm}
+        assert {int(select(game.params, state, time)) for time in range(t, t + held)} == {arm}
 
 
 def test_anytime_lazy_ucb_asks_rarely() -> None:

@@ -220,8 +220,8 @@ def test_a_live_bonus_is_held_exactly_up_to_the_crossing(t: int) -> None:
         arm = int(select(game.params, state, t))
         plays_held = int(hold(game.params, state, arm, t))
         assert plays_held >= 1
-        for later in {t, t + plays_held // 2, t + plays_held - 1}:
-            assert select(game.params, state, later) == arm
+        for time in {t, t + plays_held // 2, t + plays_held - 1}:
+            assert select(game.params, state, time) == arm
         if plays_held < 10**5:  # less than the way to the release: a crossing ended it
             after = t + plays_held + 2 + int(1e-9 * t)
             crossed += int(select(game.params, state, after)) != arm

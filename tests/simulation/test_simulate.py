@@ -214,9 +214,9 @@ def test_a_progress_bar_inside_another_is_not_shown(capsys: pytest.CaptureFixtur
             inner._bar.refresh()
         outer.describe("ucb")
         outer._bar.refresh()
-    with Progress(5, "schedules tried", shown=True) as later:
-        later._start()
-        assert later._is_shown
+    with Progress(5, "schedules tried", shown=True) as alone:
+        alone._start()
+        assert alone._is_shown
     shown = capsys.readouterr().err
     assert "ucb" in shown
     assert "calibrating" not in shown

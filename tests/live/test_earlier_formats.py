@@ -20,8 +20,8 @@ from dpbandits.policies import Policy, dp_ucb_int
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from plain_scale import PlainScale
-from serving import SERVABLE, SharedNoise
 from tampering import chained
+from ways_of_answering import SERVABLE, SharedNoise
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,8 @@ from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
 from dpbandits.policies import Block
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from serving import SERVABLE, WAYS, SharedNoise, shown, step_by_step
 from threads import in_threads
+from ways_of_answering import SERVABLE, WAYS, SharedNoise, shown, step_by_step
 
 pytestmark = pytest.mark.slow
 

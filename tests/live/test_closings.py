@@ -13,7 +13,7 @@ from dpbandits.live.journal import Journal
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from serving import SERVABLE, SharedNoise, shown
+from ways_of_answering import SERVABLE, SharedNoise, shown
 
 PLAYS = 5
 POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)
@@ -43,21 +43,21 @@ def test_a_repetition_with_the_same_key_is_acknowledged_and_changes_nothing(tmp_
     assert bandit.open_assignments() == []
 
 
-@pytest.mark.parametrize("earlier", [None, "one"])
-@pytest.mark.parametrize("later", [None, "two"])
+@pytest.mark.parametrize("first_key", [None, "one"])
+@pytest.mark.parametrize("second_key", [None, "two"])
 @pytest.mark.parametrize("reward", [1.0, 0.0, None])
 def test_any_other_closing_of_a_closed_assignment_is_refused_whatever_its_value(
-    earlier: str | None, later: str | None, reward: float | None
+    first_key: str | None, second_key: str | None, reward: float | None
 ) -> None:
     """Whether the value is the same makes no difference: else closing again would tell what it was."""
     said = set()
     for first in (0.0, 1.0):
         bandit = fresh()
         assignment = bandit.assign()
-        bandit.close(assignment, first, key=earlier)
+        bandit.close(assignment, first, key=first_key)
         before = state(bandit)
         with pytest.raises(dpb.AlreadyClosed) as refused:
-            bandit.close(assignment, reward, key=later)
+            bandit.close(assignment, reward, key=second_key)
         assert isinstance(refused.value, dpb.InvalidInput)
         said.add(str(refused.value).replace(assignment.id, "ID"))
         assert state(bandit) == before

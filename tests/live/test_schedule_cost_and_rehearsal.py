@@ -20,7 +20,7 @@ from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import scale_for, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from phases import FIRST, Phases, State
-from serving import SERVABLE, SharedNoise, shown, step_by_step
+from ways_of_answering import SERVABLE, SharedNoise, shown, step_by_step
 
 pytestmark = pytest.mark.slow
 
@@ -195,7 +195,7 @@ class Failing(ExploreThenCommit):
         (Spoilt(epsilon=1.0, spoilt=DOUBLED), "sum of 1 block, not a release of blocks with weights"),
         (
             Spoilt(epsilon=1.0, spoilt=READS),
-            r"to leave rewards alone \(line \d+ of test_promises.py\): a secret was read without",
+            r"to leave rewards alone \(line \d+ of test_schedule_cost_and_rehearsal.py\): a secret was read without",
         ),
         (Spoilt(epsilon=1.0, spoilt=OTHER_NOISE), "with other noise of scale 1.0"),
         (Spoilt(epsilon=1.0, spoilt=LATE), "to make one release, not 0"),

@@ -12,7 +12,7 @@ from dpbandits.live.units import Visit
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from serving import SERVABLE, SharedNoise, TaintedNoise, shown
+from ways_of_answering import SERVABLE, SharedNoise, TaintedNoise, shown
 
 pytestmark = pytest.mark.slow
 

@@ -20,8 +20,8 @@ from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
 from phases import Phases
-from serving import SERVABLE, WAYS, SharedNoise, shown
 from tampering import Content, chained, copied
+from ways_of_answering import SERVABLE, WAYS, SharedNoise, shown
 
 pytestmark = pytest.mark.slow
 
