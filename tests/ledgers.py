@@ -5,8 +5,9 @@ from typing import Any
 
 import dpbandits as dpb
 from dpbandits.policies import Policy
+from shared_noise import SharedNoise
 from tampering import Content
-from ways_of_answering import WAYS, SharedNoise
+from ways_of_answering import WAYS
 
 
 def contents_of(

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import dpbandits as dpb
-from dpbandits import cli
 
 
 def page_of(bandit: dpb.Bandit, folder: Path) -> str:
@@ -30,15 +29,3 @@ def everything_reported(bandit: dpb.Bandit, folder: Path) -> list[str]:
     """Page, figure and tables; texts, since NaN is not equal to itself."""
     frames = [bandit.to_pandas(), bandit.ledger.to_pandas()]
     return [page_of(bandit, folder), str(drawn_in(bandit.plot())), *(frame.to_csv() for frame in frames)]
-
-
-def command_output(monkeypatch: Any, capsys: Any, *words: object) -> tuple[int, str, str]:
-    """The exit status of a command, what it printed, and its errors."""
-    monkeypatch.setattr("sys.argv", ["dpbandits", *map(str, words)])
-    status = 0
-    try:
-        cli.main()
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    out, err = capsys.readouterr()
-    return status, out, err

@@ -1,98 +1,12 @@
-"""Live bandits in tests: policies that can be served, ways in which answers come, and noise that can be watched."""
+"""Ways in which people come to a live bandit and their answers come back."""
 
 import random
 from collections.abc import Callable
 from typing import Any
 
 import dpbandits as dpb
-from dpbandits.auditing.taint import TaintNoise
 from dpbandits.live import Assignment
-from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release, reserve
-from dpbandits.mechanisms.linear import secret_reward
-from dpbandits.policies import Policy
-from explore_then_commit import ExploreThenCommit
-from phases import Phases
 
-HORIZON = 400
-SERVABLE: list[Policy] = [
-    dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=HORIZON),
-    dpb.DPUCBInt(epsilon=3.0, delta=1e-6),
-    dpb.DPUCBInt(epsilon=3.0, delta=1e-6, bonus="frozen", series="x", horizon=HORIZON),
-    dpb.DPUCBInt(epsilon=9.0, delta=1e-6, accounting="corollary", series="constant", v=1.3),
-    ExploreThenCommit(epsilon=0.5, plays=20),
-    Phases(epsilon=0.7),
-    dpb.DPIMED(epsilon=0.7),
-    dpb.NoiseAwareIMED(epsilon=1.5, first_phase=6),
-    dpb.DPKLUCB(epsilon=0.7, first_phase=3),
-    dpb.NoiseAwareKLUCB(epsilon=1.5, growth=1.2),
-    dpb.AdaPUCB(epsilon=0.7),
-    dpb.AdaPKLUCB(epsilon=7.0, alpha=0.5),
-    dpb.BlockUCB(epsilon=0.7, confidence=1.0),
-    dpb.AnytimeLazyUCB(epsilon=0.7),
-]
-
-
-def shown(policy: Policy) -> str:
-    return repr(policy).replace(" ", "")
-
-
-class SharedNoise(SecureNoise):
-    """Noise from a seed, for tests alone: the n-th noise of an arm is the same in every bandit with this seed."""
-
-    def __init__(self, seed: int, grid_bits: int = 12) -> None:
-        super().__init__(grid_bits)
-        self.seed = seed
-        self.arm = 0  # for which noise is drawn now
-        self.generators: dict[int, random.Random] = {}
-
-    def draw(self, scale: float, mechanism: int) -> int:
-        assert mechanism == LAPLACE
-        generator = self.generators.setdefault(self.arm, random.Random(f"{self.seed} {self.arm}"))  # noqa: S311
-        size: float = generator.expovariate(1.0) * generator.choice([-1, 1])
-        steps: int = round(size * scale * 2**self.grid_bits)
-        return steps
-
-
-@reserve.register(SharedNoise)
-def _reserve_shared(noise: SharedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> int:
-    noise.arm = arm
-    return noise.draw(scale, mechanism)
-
-
-@release.register(SharedNoise)
-def _release_shared(noise: SharedNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    total = int(secret) if scale == CARRIED else int(secret) + _reserve_shared(noise, scale, mechanism, arm)
-    return noise.publish(total)
-
-
-class TaintedNoise(SecureNoise):
-    """Rewards become Secret numbers when they are encoded, and only `release` opens them."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__()
-        self.taint = TaintNoise(seed)
-        self.encoded = 0
-
-    @property
-    def secret_dtype(self) -> Any:
-        return object
-
-    def encode(self, reward: float) -> Any:
-        self.encoded += 1
-        return secret_reward(self.encoded, reward)
-
-
-@release.register(TaintedNoise)
-def _release(noise: TaintedNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    return release(noise.taint, secret, scale, mechanism, arm)
-
-
-@reserve.register(TaintedNoise)
-def _reserve(noise: TaintedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Any:
-    return reserve(noise.taint, scale, mechanism, arm)
-
-
-Answer = Callable[[Any], Any]
 Rewards = Callable[[int, Any], float | None]  # of the n-th assignment and its arm
 
 

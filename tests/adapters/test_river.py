@@ -11,7 +11,7 @@ from river.checks import common
 import dpbandits as dpb
 from dpbandits.adapters.gymnasium import BanditEnv
 from dpbandits.adapters.river import RiverPolicy
-from ways_of_answering import SharedNoise
+from shared_noise import SharedNoise
 
 POLICY = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=5000)
 # River's general checks, which need no dataset. `check_tags` is for estimators, which River's policies are not.

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from command_output import command_output
 from explore_then_commit import ExploreThenCommit
-from shown_to_owner import command_output, page_of
-from ways_of_answering import SharedNoise
+from shared_noise import SharedNoise
+from shown_to_owner import page_of
 
 pytestmark = pytest.mark.slow
 

@@ -35,8 +35,9 @@ from dpbandits.policies import Block, Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, Ledger, compose, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
+from shared_noise import SharedNoise
 from threads import in_threads
-from ways_of_answering import SharedNoise, step_by_step
+from ways_of_answering import step_by_step
 
 pytestmark = pytest.mark.slow
 

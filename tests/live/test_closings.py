@@ -13,7 +13,8 @@ from dpbandits.live.journal import Journal
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from ways_of_answering import SERVABLE, SharedNoise, shown
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
 
 PLAYS = 5
 POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)

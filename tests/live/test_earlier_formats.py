@@ -20,8 +20,9 @@ from dpbandits.policies import Policy, dp_ucb_int
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from plain_scale import PlainScale
+from servable_policies import SERVABLE
+from shared_noise import SharedNoise
 from tampering import chained
-from ways_of_answering import SERVABLE, SharedNoise
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,8 @@ from dpbandits.policies import Block, Policy
 from explore_then_commit import ExploreThenCommit
 from interval_coverage import acceptance_region, coverage_matrix, simulated_estimates, simultaneous
 from phases import Phases
-from ways_of_answering import WAYS, SharedNoise
+from shared_noise import SharedNoise
+from ways_of_answering import WAYS
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
-from ways_of_answering import SharedNoise
+from shared_noise import SharedNoise
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,8 @@ from dpbandits.live.journal import Journal
 from dpbandits.mechanisms import recording
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
-from ways_of_answering import WAYS, SharedNoise
+from shared_noise import SharedNoise
+from ways_of_answering import WAYS
 
 pytestmark = pytest.mark.slow
 

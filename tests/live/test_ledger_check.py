@@ -20,8 +20,10 @@ from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
 from phases import Phases
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
 from tampering import Content, chained, copied
-from ways_of_answering import SERVABLE, WAYS, SharedNoise, shown
+from ways_of_answering import WAYS
 
 pytestmark = pytest.mark.slow
 

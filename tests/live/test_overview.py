@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from command_output import command_output
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.reporting.report_page import overview_page
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy, is_ours
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from shown_to_owner import command_output, everything_reported
-from ways_of_answering import SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
+from shown_to_owner import everything_reported
+from tainted_noise import TaintedNoise
+from ways_of_answering import WAYS, Rewards
 
 pytestmark = pytest.mark.slow
 

@@ -18,8 +18,10 @@ from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
 from dpbandits.policies import Block
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
 from threads import in_threads
-from ways_of_answering import SERVABLE, WAYS, SharedNoise, shown, step_by_step
+from ways_of_answering import WAYS, step_by_step
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,10 @@ from dpbandits.engine.game import Game
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose
-from ways_of_answering import HORIZON, SERVABLE, WAYS, Rewards, SharedNoise, TaintedNoise, shown
+from servable_policies import HORIZON, SERVABLE, shown
+from shared_noise import SharedNoise
+from tainted_noise import TaintedNoise
+from ways_of_answering import WAYS, Rewards
 
 pytestmark = pytest.mark.slow
 

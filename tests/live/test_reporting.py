@@ -13,8 +13,8 @@ import dpbandits as dpb
 from blocking import uninstall
 from dpbandits.live.reporting.findings import Findings, short_names, shortened
 from dpbandits.live.reporting.release_history import spent_over_releases
+from shared_noise import SharedNoise
 from shown_to_owner import drawn_in, page_of
-from ways_of_answering import SharedNoise
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,9 @@ from dpbandits.live.units import Visit
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
-from ways_of_answering import SERVABLE, SharedNoise, TaintedNoise, shown
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
+from tainted_noise import TaintedNoise
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,9 @@ from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import scale_for, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from phases import FIRST, Phases, State
-from ways_of_answering import SERVABLE, SharedNoise, shown, step_by_step
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
+from ways_of_answering import step_by_step
 
 pytestmark = pytest.mark.slow
 

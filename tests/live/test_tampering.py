@@ -15,8 +15,8 @@ from ledger import reason_of, tried_out
 from ledger_costs import Setting, epsilon_at, losses_of_rows, losses_of_schedule, lowers_privacy, setting
 from ledgers import contents_of
 from oracles import release_times_naive
+from shared_noise import SharedNoise
 from tampering import chained, copied, tampered
-from ways_of_answering import SharedNoise
 
 pytestmark = pytest.mark.slow
 

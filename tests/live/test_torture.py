@@ -24,7 +24,7 @@ import pytest
 import dpbandits as dpb
 import program_to_kill
 from frames import found_in_frames, library_frames
-from ways_of_answering import SharedNoise
+from shared_noise import SharedNoise
 
 pytestmark = pytest.mark.slow
 
