@@ -7,13 +7,21 @@ from dpbandits.mechanisms import CARRIED, LAPLACE, SecureNoise, release, reserve
 
 
 class SharedNoise(SecureNoise):
-    """Noise from a seed, for tests alone: the n-th noise of an arm is the same in every bandit with this seed."""
+    """Noise from a seed, for tests alone: the n-th noise of an arm is the same in every bandit with this seed.
+
+    It counts the rewards that entered a sum: all others are never encoded.
+    """
 
     def __init__(self, seed: int, grid_bits: int = 12) -> None:
         super().__init__(grid_bits)
         self.seed = seed
         self.arm = 0  # for which noise is drawn now
         self.generators: dict[int, random.Random] = {}
+        self.encoded = 0
+
+    def encode(self, reward: float) -> int:
+        self.encoded += 1
+        return super().encode(reward)
 
     def draw(self, scale: float, mechanism: int) -> int:
         assert mechanism == LAPLACE

@@ -1,0 +1,53 @@
+"""Learners without a bandit around them: made, asked and answered as a bandit does it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dpbandits.live.configuration import Configuration, Terms, declared_horizon
+from dpbandits.live.learner import ClosingReleases, Learner
+from dpbandits.live.reward_scale import RewardScale
+from dpbandits.live.units import Visit
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.policies import Policy
+
+NOBODY = Visit(None, None)
+
+
+def learner_for(
+    policy: Policy, arms: int = 2, noise: SecureNoise | None = None, horizon: int | None = None, **settings: Any
+) -> Learner:
+    """Return a learner that begins."""
+    source = SecureNoise() if noise is None else noise
+    configuration = Configuration(
+        policy=policy,
+        arms=tuple(range(arms)),
+        horizon=declared_horizon(policy, horizon),
+        rewards=RewardScale(),
+        accept_delta=True,
+        grid_bits=source.grid_bits,
+        **{"contributions": 1, **settings},
+    )
+    return Learner(configuration, Terms.computed(configuration), source)
+
+
+def handed_out(learner: Learner, visit: Visit = NOBODY, is_selection: bool = False) -> int:
+    """Make the next assignment and return its number."""
+    return learner.hand_out(learner.choice(visit.unit), visit, is_selection)
+
+
+def closed(learner: Learner, number: int, reward: float, key: str | None = None) -> ClosingReleases:
+    """Take in a reward from [0, 1], let the policy learn what that releases, and return it."""
+    enters_nothing = learner.can_close(number, None, None)
+    released = learner.close(number, None if enters_nothing else learner.source.encode(reward), key)
+    learner.learn(released)
+    return released
+
+
+def play(learner: Learner, rewards: Callable[[int, int], float], people: int) -> list[int]:
+    """Assign and answer one at a time, by rewards of the n-th person and the arm, and return the arms."""
+    arms = []
+    for _ in range(people):
+        arms.append(learner.choice(None).arm)
+        number = handed_out(learner)
+        closed(learner, number, rewards(number, arms[-1]))
+    return arms

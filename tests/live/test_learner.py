@@ -1,0 +1,567 @@
+"""The learner by itself: whom it gives what, when it releases, what it refuses, and that only releases teach it."""
+
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.live.blocks import Schedule, entering_limit
+from dpbandits.live.learner import Choice, Learner
+from dpbandits.live.units import PastAssignment, Visit
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.mechanisms.state import forget, to_plain
+from dpbandits.policies import Block, Policy
+from explore_then_commit import ExploreThenCommit
+from learners import NOBODY, closed, handed_out, learner_for, play
+from phases import Phases
+from servable_policies import SERVABLE, shown
+from shared_noise import SharedNoise
+
+PLAYS = 5
+ONE_BLOCK = ExploreThenCommit(epsilon=1.0, plays=PLAYS)
+HASHES = {name: str(number) * 32 for number, name in enumerate("abcdef")}
+every_servable_policy = pytest.mark.parametrize("policy", SERVABLE, ids=shown)
+
+
+def named(unit: str, key: str | None = None) -> Visit:
+    return Visit(HASHES[unit], None if key is None else HASHES[key])
+
+
+def noiseless(grid_bits: int = 12) -> SharedNoise:
+    noise = SharedNoise(1, grid_bits)
+    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
+    return noise
+
+
+def written(learner: Learner) -> dict[str, Any]:
+    """Return its state as it would come back from a file."""
+    state: dict[str, Any] = json.loads(json.dumps(learner.snapshot(), allow_nan=False))
+    return state
+
+
+def rows_of(learner: Learner) -> list[dict[str, Any]]:
+    return [row.content for row in learner.ledger if row.number]
+
+
+def by_arm(learner: Learner) -> dict[int, list[dict[str, Any]]]:
+    """Return the releases of every arm, in the order in which they came."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for row in rows_of(learner):
+        found.setdefault(row["arm"], []).append(row)
+    return found
+
+
+def share(number: int) -> float:
+    """Return a reward for an assignment."""
+    return number * 7 % 11 / 10
+
+
+# ---- handing out
+
+
+def test_first_blocks_are_given_in_turn() -> None:
+    learner = learner_for(ONE_BLOCK, 3)
+    choices = []
+    for number in range(1, 3 * PLAYS + 1):
+        choices.append(learner.choice(None))
+        assert handed_out(learner) == number
+    assert choices == [Choice(arm, 0) for arm in (0, 1, 2)] * PLAYS
+    assert learner.choice(None) == Choice(0, None)  # no place is left
+    assert learner.assigned_to == [PLAYS] * 3
+
+
+@every_servable_policy
+def test_asking_for_a_choice_changes_nothing(policy: Policy) -> None:
+    learner = learner_for(policy, noise=SharedNoise(1))
+    play(learner, lambda n, arm: share(n), 100)
+    before = written(learner)
+    choice = learner.choice(None)
+    assert [learner.choice(None) for _ in range(3)] == [choice] * 3
+    assert learner.allows(choice, NOBODY)
+    assert written(learner) == before
+
+
+def test_while_answers_are_awaited_people_get_the_leader_and_its_next_blocks() -> None:
+    learner = learner_for(Phases(epsilon=50.0), 3)  # blocks of 8, 16, 32, ...
+    play(learner, lambda n, arm: float(arm == 1), 24)
+    choices = []
+    for _ in range(200):
+        choices.append(learner.choice(None))
+        handed_out(learner)
+    assert learner.leader() == 1
+    assert {choice.arm for choice in choices} == {1}
+    assert [choice.block for choice in choices] == [1] * 16 + [2] * 32 + [3] * 64 + [4] * 88
+
+
+def test_whose_turn_it_is_does_not_depend_on_answers() -> None:
+    """Places are given before answers are known: until all arms have had a release, arms come in turn."""
+    learner = learner_for(ONE_BLOCK, 3)
+    numbers = [handed_out(learner) for _ in range(3 * PLAYS)]
+    for number in numbers[::3]:
+        closed(learner, number, 1.0)
+    assert [learner.choice(None).arm, *(play(learner, lambda n, arm: 0.0, 3))] == [0, 0, 1, 2]
+
+
+def test_a_selection_is_remembered_until_it_is_closed() -> None:
+    learner = learner_for(ONE_BLOCK)
+    handed_out(learner)
+    number = handed_out(learner, is_selection=True)
+    assert learner.selection == number
+    closed(learner, 1, 1.0)
+    assert learner.selection == number
+    closed(learner, number, 1.0)
+    assert learner.selection is None
+
+
+def test_a_visit_is_no_decision_of_the_policy() -> None:
+    """Turns and t go on as if nobody had come."""
+    learner = learner_for(ONE_BLOCK, 5, contributions=3)
+    arms = []
+    for person in "aababcbad":
+        arms.append(learner.choice(HASHES[person]).arm)
+        handed_out(learner, named(person))
+    assert arms == [0, 0, 1, 0, 1, 2, 1, 0, 3]
+    assert learner.decisions == 4
+    assert learner.assigned == 9
+
+
+def test_a_visit_takes_the_next_free_place_of_its_arm() -> None:
+    learner = learner_for(Phases(epsilon=3.0), contributions=2)
+    for unit in "abcdef":
+        handed_out(learner, named(unit))
+    assert [learner.choice(HASHES[unit]).arm for unit in "abcdef"] == [0, 1] * 3
+    for unit in "aceb":
+        assert learner.choice(HASHES[unit]) == Choice(int(unit == "b"), 0)
+        handed_out(learner, named(unit))
+    assert learner.choice(HASHES["a"]) == Choice(0, None)  # who has given both of their rewards
+    assert [choice.arm for choice in map(learner.choice, (HASHES["d"], None))] == [1, 0]
+
+
+@pytest.mark.parametrize("sticky", [True, False])
+def test_an_assignment_outside_of_every_block_uses_up_nothing(sticky: bool) -> None:
+    learner = learner_for(ONE_BLOCK, sticky=sticky)
+    for _ in range(2 * PLAYS):
+        handed_out(learner)
+    assert learner.choice(HASHES["a"]).block is None
+    early = handed_out(learner, named("a"))
+    assert learner.units.may_enter(HASHES["a"])
+    assert learner.assignment_again(named("a")) == PastAssignment(0, 0, early)  # nothing more can enter
+
+
+def test_who_gets_the_same_again() -> None:
+    learner = learner_for(Phases(epsilon=3.0), contributions=2)
+    assert learner.assignment_again(named("a", "e")) is None
+    first = handed_out(learner, named("a", "e"))
+    again = learner.assignment_again(named("a", "e"))
+    assert again is not None
+    assert (again.arm, again.number) == (0, first)
+    assert learner.assignment_again(named("a", "f")) is None  # another visit, and one more of them may enter
+    second = handed_out(learner, named("a", "f"))
+    settled = learner.assignment_again(named("a"))
+    assert settled == PastAssignment(2, 0, second)  # both have entered
+    known = learner.assignment_again(named("a", "e"))
+    assert known is not None
+    assert known.number == first  # a key stands for one assignment
+
+
+def test_before_people_could_ask_again_whoever_has_entered_got_a_new_assignment_for_nothing() -> None:
+    """As bandits go on that began in an earlier format."""
+    learner = learner_for(Phases(epsilon=3.0), contributions=1, file_format=2, sticky=False)
+    handed_out(learner, named("a"))
+    assert learner.assignment_again(named("a")) is None
+    assert learner.choice(HASHES["a"]) == Choice(0, None)
+
+
+# ---- limits
+
+
+def test_nothing_enters_after_the_horizon() -> None:
+    noise = noiseless()
+    learner = learner_for(Phases(epsilon=1.0), noise=noise, horizon=40)
+    play(learner, lambda n, arm: 1.0, 100)
+    assert noise.encoded <= 40
+    assert learner.places.exhausted
+    assert sum(row["count"] for row in rows_of(learner)) <= 40
+    assert learner.choice(None) == Choice(learner.leader(), None)
+
+
+def test_a_horizon_that_is_too_short_to_learn_anything_is_refused() -> None:
+    with pytest.raises(dpb.InvalidInput, match="Expected horizon=9 to be at least 10: at 1 for one reward, every arm"):
+        learner_for(ONE_BLOCK, horizon=9)
+
+
+def test_a_schedule_ends_with_the_horizon() -> None:
+    """Whether or not its policy knows."""
+
+    class Endless(dpb.DPUCBInt):
+        name = "endless too"
+
+        def blocks(self, horizon: int) -> Any:
+            return super().blocks(10**15)
+
+    learner = learner_for(Endless(epsilon=3.0, delta=1e-6), horizon=1000)
+    assert 900 < learner.schedule.beginning(10**6)[-1].last <= 1000
+
+
+def test_a_noise_source_has_its_limits() -> None:
+    """As many rewards as a sum can hold, and no noise that would not fit beside it."""
+    fine = SecureNoise(grid_bits=30)
+    assert entering_limit(math.inf, fine) == fine.capacity == 2**31
+    assert learner_for(Phases(epsilon=1.0), noise=fine).places.horizon == 2**31
+    noisy = dpb.DPUCBInt(epsilon=1.0, delta=1e-6, v=1.5, series="constant", density=1e-6)
+    schedule = learner_for(noisy, noise=fine).schedule
+    blocks = [schedule.block(number) for number in range(3000)]
+    scales = [block.scale for block in blocks if block is not None]
+    assert None in blocks
+    assert 0.99 * fine.largest_scale < max(scales) <= fine.largest_scale
+
+
+# ---- closing
+
+
+def in_order(numbers: list[int]) -> list[int]:
+    return numbers
+
+
+def shuffled(numbers: list[int]) -> list[int]:
+    return random.Random(3).sample(numbers, len(numbers))  # noqa: S311
+
+
+def backwards(numbers: list[int]) -> list[int]:
+    return numbers[::-1]
+
+
+@every_servable_policy
+def test_the_order_of_answers_changes_no_release(policy: Policy) -> None:
+    """All are assigned before anybody answers: then the n-th release of an arm is of the same rewards and the same."""
+    found = []
+    for order in (in_order, shuffled, backwards):
+        learner = learner_for(policy, 3, SharedNoise(4))
+        numbers = [handed_out(learner) for _ in range(400)]
+        for number in order(numbers):
+            closed(learner, number, share(number))
+        found.append({arm: sorted(rows, key=lambda row: row["release"]) for arm, rows in by_arm(learner).items()})
+        assert all(rows == found[-1][arm] for arm, rows in by_arm(learner).items())  # each arm's came in order
+        assert learner.ledger.verify() == learner.ledger.head
+    assert found[0] == found[1] == found[2]
+    assert sum(map(len, found[0].values())) >= 3
+
+
+def test_a_release_waits_for_its_last_answer_and_those_before_it() -> None:
+    learner = learner_for(Phases(epsilon=1.0), noise=noiseless())
+    numbers = [handed_out(learner) for _ in range(48)]  # two blocks of each arm: 8 and 16
+    held = numbers[0]
+    for number in numbers[1:]:
+        assert closed(learner, number, share(number)).draws == [] or number % 2 == 0
+    assert [(row["arm"], row["release"]) for row in rows_of(learner)] == [(1, 1), (1, 2)]
+    released = closed(learner, held, share(held))
+    assert (released.arm, released.first, len(released.draws)) == (0, 0, 2)
+    mine = [learner.source.encode(share(number)) / 4096 for number in numbers[::2]]
+    assert [drawn.value for drawn in released.draws] == [sum(mine[:8]), sum(mine[8:])]
+    assert [(row["first"], row["last"], row["count"]) for row in rows_of(learner)[2:]] == [(1, 15, 8), (17, 47, 16)]
+
+
+def test_sums_of_all_rewards_so_far_are_exact_whatever_comes_first() -> None:
+    learner = learner_for(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), noise=noiseless(10))
+    numbers, arms, rewards = [], {}, {}
+    for number in range(1, 401):
+        arms[number] = learner.choice(None).arm
+        numbers.append(handed_out(learner))
+        rewards[number] = number * 37 % 1025 / 1024
+        if number % 40 == 0:
+            for each in shuffled(numbers[:30]):
+                closed(learner, each, rewards[each])
+                numbers.remove(each)
+    for row in rows_of(learner):
+        mine = [rewards[number] for number, arm in arms.items() if arm == row["arm"]]
+        assert row["value"] == sum(mine[: row["count"]])
+    assert len(rows_of(learner)) > 10
+
+
+def test_what_has_no_place_enters_no_release() -> None:
+    learner = learner_for(ONE_BLOCK, noise=noiseless())
+    numbers = [handed_out(learner) for _ in range(2 * PLAYS + 4)]
+    for number in numbers[::-1]:
+        closed(learner, number, 1.0)
+    assert [row["value"] for row in rows_of(learner)] == [PLAYS] * 2
+
+
+def test_stored_values_take_the_place_of_new_ones() -> None:
+    drawn, again = (learner_for(ONE_BLOCK, noise=SharedNoise(seed)) for seed in (1, 2))
+    again.source.publish = None  # type: ignore[method-assign, assignment]  # nothing is released
+    for learner in (drawn, again):
+        for _ in range(2 * PLAYS):
+            handed_out(learner)
+    for number in range(1, 2 * PLAYS + 1):
+        released = drawn.close(number, 4096, None)
+        assert again.close(number, 4096, None, released.draws) == released
+        for learner in (drawn, again):
+            learner.learn(released)
+    assert again.ledger.head == drawn.ledger.head
+    assert again.choice(None) == drawn.choice(None)
+
+
+def test_noise_of_a_release_can_be_drawn_before_it() -> None:
+    noise = SharedNoise(1)
+    scales: list[float] = []
+    draw = noise.draw
+    noise.draw = lambda scale, mechanism: scales.append(scale) or draw(scale, mechanism)  # type: ignore[func-returns-value, method-assign]
+    learner = learner_for(ONE_BLOCK, noise=noise)
+    for arm in (0, 0, 1):
+        learner.predraw_noise(arm)
+    assert scales == [1.0, 1.0]  # once for each arm
+    before = written(learner)
+    for _ in range(2 * PLAYS):
+        closed(learner, handed_out(learner), 1.0)
+    assert scales == [1.0, 1.0]
+    assert len(rows_of(learner)) == 2
+    learner.predraw_noise(0)  # of a block that there is not
+    assert scales == [1.0, 1.0]
+    fresh = learner_for(ONE_BLOCK)
+    assert {**before, "tag": "", "key": ""} == {**written(fresh), "tag": "", "key": ""}  # nothing of it is kept
+
+
+def test_a_bad_block_that_is_far_away_disturbs_nobody() -> None:
+    learner = learner_for(dpb.AdaPUCB(epsilon=1.0), noise=SharedNoise(1))
+    play(learner, lambda n, arm: 1.0, 200)
+    arm = max((0, 1), key=lambda arm: len(by_arm(learner)[arm]))
+    assert len(by_arm(learner)[arm]) > 3
+    filling = learner.places.free_block(arm)
+    assert filling is not None
+    good = learner.schedule.beginning(filling + 2)
+    spoilt = Schedule(lambda: iter([*good, Block(good[-1].last + 1, 10**6, 0.5)]))
+    spoilt.least_scale = learner.schedule.least_scale
+    learner.schedule = spoilt
+    learner.releaser.predrawn.drop()
+    learner.predraw_noise(arm)
+    assert learner.releaser.predrawn.count(arm) == 2
+    with pytest.raises(dpb.InvalidInput, match="to have a scale of at least"):
+        spoilt.block(filling + 2)
+
+
+# ---- learning
+
+
+@every_servable_policy
+def test_nothing_but_a_release_changes_the_state_of_the_policy(policy: Policy) -> None:
+    """Neither people who come nor answers that complete no block; and of one that does, only what was released."""
+    learner = learner_for(policy, 3, SharedNoise(6))
+    learnt = 0
+    state = to_plain(learner.state)
+    for person in range(1, 301):
+        number = handed_out(learner)
+        assert to_plain(learner.state) == state
+        enters = not learner.can_close(number, None, None)
+        released = learner.close(number, learner.source.encode(share(person)) if enters else None, None)
+        assert to_plain(learner.state) == state  # also if its block was released: that has yet to reach the disk
+        learner.learn(released)
+        assert (to_plain(learner.state) != state) is bool(released.draws)
+        state = to_plain(learner.state)
+        learnt += len(released.draws)
+    assert learnt == len(rows_of(learner)) >= 3
+    forget(learner.state)
+    assert to_plain(learner.state) == state  # nothing secret had ever got into it
+
+
+@every_servable_policy
+def test_other_rewards_with_the_same_releases_teach_the_same(policy: Policy) -> None:
+    """The released values of one learner, handed to another with other rewards."""
+    one, other = (learner_for(policy, 3, SharedNoise(seed)) for seed in (1, 2))
+    for person in range(300):
+        assert one.choice(None) == other.choice(None)
+        numbers = [handed_out(learner) for learner in (one, other)]
+        assert numbers[0] == numbers[1]
+        enters = not one.can_close(numbers[0], None, None)
+        released = one.close(numbers[0], person % 4096 if enters else None, None)
+        assert other.close(numbers[1], 4096 - person % 4096 if enters else None, None, released.draws) == released
+        for learner in (one, other):
+            learner.learn(released)
+    assert to_plain(one.state) == to_plain(other.state)
+    assert one.ledger.head == other.ledger.head
+    assert [each.values for each in one.statistics] == [each.values for each in other.statistics]
+    assert len(rows_of(one)) >= 3
+
+
+def test_a_frozen_bonus_is_that_of_the_decision_after_the_release() -> None:
+    """That is the next one to be handed out, whenever the answers come."""
+    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400, bonus="frozen")
+    learner = learner_for(policy, noise=SharedNoise(1))
+    numbers = [handed_out(learner) for _ in range(100)]
+    for number in numbers[::2]:
+        if closed(learner, number, 1.0).draws:
+            break
+    (row,) = rows_of(learner)
+    bonus = math.sqrt(2 * math.log(101) / row["count"])
+    assert learner.state.means[0] == pytest.approx(row["value"] / row["count"] + bonus)
+
+
+def test_a_policy_that_makes_another_release_than_the_one_that_is_due_is_refused() -> None:
+    learner = learner_for(ONE_BLOCK)
+    for number in [handed_out(learner) for _ in range(2 * PLAYS)][:-2]:
+        closed(learner, number, 1.0)
+    learner.params = learner.params._replace(scale=2.0)
+    with pytest.raises(dpb.StepError, match=r"asked for a release of arm 0 with scale 2\.0, which is not due"):
+        closed(learner, 2 * PLAYS - 1, 1.0)
+    learner.params = learner.params._replace(plays=PLAYS + 1)
+    with pytest.raises(dpb.StepError, match="did not make the release that its blocks announce"):
+        closed(learner, 2 * PLAYS, 1.0)
+
+
+# ---- what it refuses of a step that was made before
+
+
+def begun() -> Learner:
+    """Return a learner with one open assignment of `a`, and both of `b`, by keys."""
+    learner = learner_for(Phases(epsilon=3.0), contributions=2)
+    for visit in (named("a", "e"), named("b"), named("b", "f")):
+        handed_out(learner, visit)
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("choice", "visit", "is_allowed"),
+    [
+        (Choice(0, 0), named("a"), True),
+        (Choice(1, 0), named("a"), False),  # another arm than the first
+        (Choice(0, 1), named("a"), False),
+        (Choice(0, None), named("a"), False),
+        (Choice(0, 0), named("a", "e"), False),  # a visit that there was already
+        (Choice(0, 0), named("a", "d"), True),
+        (Choice(0, 0), Visit(HASHES["a"], "a name"), False),
+        (Choice(1, 0), named("b"), False),  # who has given all their rewards
+        (Choice(1, None), named("b"), False),
+        (Choice(0, 0), named("c"), True),
+        (Choice(1, 0), named("c"), True),  # what the policy would choose is not asked
+        (Choice(2, 0), named("c"), False),
+        (Choice(-1, 0), named("c"), False),
+        (Choice(True, 0), named("c"), False),
+        (Choice(0, False), named("c"), False),
+        (Choice(0.0, 0), named("c"), False),  # type: ignore[arg-type]
+        (Choice("0", 0), named("c"), False),  # type: ignore[arg-type]
+        (Choice(0, 0), Visit("c", None), False),
+        (Choice(0, 0), Visit(7, None), False),  # type: ignore[arg-type]
+        (Choice(0, 0), NOBODY, False),  # where the rewards of each are counted
+    ],
+)
+def test_only_choices_that_it_could_make_are_allowed(choice: Choice, visit: Visit, is_allowed: bool) -> None:
+    learner = begun()
+    before = written(learner)
+    assert learner.allows(choice, visit) is is_allowed
+    assert written(learner) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "reward", "key", "is_possible"),
+    [
+        (1, 0, None, True),
+        (1, 4096, HASHES["e"], True),
+        (1, 4097, None, False),
+        (1, -1, None, False),
+        (1, 1.0, None, False),
+        (1, True, None, False),
+        (1, None, None, False),  # it has a place, so it has a reward
+        (1, 0, "a name", False),
+        (1, 0, 7, False),
+        (2, 0, None, False),  # closed before
+        (4, 0, None, False),
+        (0, 0, None, False),
+        (True, 0, None, False),
+        ("1", 0, None, False),
+        ([1], 0, None, False),
+    ],
+)
+def test_only_open_assignments_can_be_closed(number: Any, reward: Any, key: Any, is_possible: bool) -> None:
+    learner = begun()
+    closed(learner, 2, 1.0)
+    before = written(learner)
+    assert learner.can_close(number, reward, key) is is_possible
+    assert written(learner) == before
+
+
+def test_what_has_no_place_can_only_be_closed_without_a_reward() -> None:
+    learner = learner_for(ONE_BLOCK)
+    for _ in range(2 * PLAYS + 1):
+        handed_out(learner)
+    assert learner.can_close(2 * PLAYS + 1, None, None)
+    assert not learner.can_close(2 * PLAYS + 1, 0, None)
+
+
+# ---- moving
+
+
+def moved(learner: Learner, make: Callable[[], Learner]) -> Learner:
+    again = make()
+    again.restore(written(learner))
+    return again
+
+
+@every_servable_policy
+def test_a_learner_goes_on_from_its_own_json(policy: Policy) -> None:
+    """In the middle of everything: the same state, and from there on the same choices and releases."""
+
+    def make() -> Learner:
+        noise = SharedNoise(1)  # noise that was drawn ahead does not move, so the same comes whenever it is drawn
+        noise.draw = lambda scale, mechanism: round(1000 * scale) * (noise.arm - 1)  # type: ignore[method-assign]
+        return learner_for(policy, 3, noise, contributions=2)
+
+    whole, moving = make(), make()
+    waiting: list[int] = []
+    for person in range(300):
+        if person % 30 == 7:
+            before = written(moving)
+            moving = moved(moving, make)
+            assert written(moving) == before
+        visit = Visit(f"{person // 2:032x}", f"{person + 2**20:032x}")
+        assert whole.choice(visit.unit) == moving.choice(visit.unit)
+        is_selection = person % 50 == 0
+        numbers = {handed_out(learner, visit, is_selection) for learner in (whole, moving)}
+        waiting += numbers
+        if person % 3:
+            number, key = waiting.pop(0), None if person % 4 else f"{person:032x}"
+            for learner in (whole, moving):
+                closed(learner, number, share(number), key)
+    assert len(waiting) == 100
+    secret = {"tag": "", "key": ""}  # each has its own
+    assert {**written(whole), **secret} == {**written(moving), **secret}
+    assert len(rows_of(whole)) >= 3
+
+
+def test_a_learner_that_begins_is_fresh_and_no_other_is() -> None:
+    def make() -> Learner:
+        return learner_for(Phases(epsilon=3.0), contributions=2)
+
+    learner = make()
+    assert learner.is_fresh
+    assert moved(learner, make).is_fresh
+    handed_out(learner, named("a"))
+    assert not learner.is_fresh
+    assert not moved(learner, make).is_fresh
+    for change in (
+        {"assigned_to": [5, 0]},
+        {"keys": [[1, "0" * 32]]},
+        {"visits": {"0" * 32: [0, 0, 1]}},
+        {"units": {"0" * 32: [1, 0, 1]}},
+        {"decisions": 1},
+        {"assigned": 1},
+    ):
+        forged = make()
+        forged.restore({**written(make()), **change})
+        assert not forged.is_fresh, change
+
+
+def test_releases_of_another_schedule_are_not_taken_over() -> None:
+    learner = learner_for(Phases(epsilon=1.0))
+    play(learner, lambda n, arm: 1.0, 40)
+    with pytest.raises(dpb.InvalidInput, match="Expected the ledger's releases to be those of the schedule, unlike"):
+        learner_for(Phases(epsilon=2.0)).restore(written(learner))
+    more = learner_for(ONE_BLOCK)
+    play(more, lambda n, arm: 1.0, 2 * PLAYS)
+    twice = written(more)
+    ledger = dpb.Ledger.from_jsonl(twice["ledger"])
+    ledger.append(dict(ledger[1].content))  # one more than there are blocks
+    with pytest.raises(dpb.InvalidInput, match="Expected the ledger's releases to be those of the schedule, unlike"):
+        learner_for(ONE_BLOCK).restore({**twice, "ledger": ledger.to_jsonl()})
