@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,10 @@ import pytest
 import dpbandits as dpb
 from dpbandits import _forks
 from dpbandits.live.predrawn_noise import MOST, PredrawnNoise
-from dpbandits.mechanisms import LAPLACE, Hybrid, SecureNoise
-from dpbandits.policies import Block
+from dpbandits.mechanisms import Hybrid, SecureNoise
+from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
+from learners import closed, handed_out, learner_for
 from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
@@ -34,9 +36,11 @@ class Watched(SharedNoise):
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.happened: list[str] = []
+        self.drawn: Counter[int] = Counter()  # by arm
 
     def draw(self, scale: float, mechanism: int) -> int:
         self.happened.append("draw")
+        self.drawn[self.arm] += 1
         return super().draw(scale, mechanism)
 
     def publish(self, noisy: int) -> float:
@@ -44,27 +48,40 @@ class Watched(SharedNoise):
         return super().publish(noisy)
 
 
+class Stepwise(dpb.Bandit):
+    """Notes of the releases of every step whether their noise had been drawn before it."""
+
+    def __init__(self, policy: Policy, noise: Watched) -> None:
+        super().__init__(policy, 3, noise=noise, accept_delta=True)
+        self.noise = noise
+        self.was_drawn: list[bool] = []
+
+    def close(self, *answer: Any, **named: Any) -> None:
+        self.note(super().close, *answer, **named)
+
+    def close_many(self, *answers: Any) -> None:
+        self.note(super().close_many, *answers)
+
+    def update(self, *answer: Any) -> None:
+        self.note(super().update, *answer)
+
+    def note(self, step: Callable[..., None], *answer: Any, **named: Any) -> None:
+        drawn, rows = self.noise.drawn.copy(), len(self.ledger)
+        step(*answer, **named)
+        released = Counter(row.content["arm"] for row in self.ledger if row.number)
+        self.was_drawn += [
+            drawn[row.content["arm"]] >= released[row.content["arm"]] for row in list(self.ledger)[rows:]
+        ]
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("policy", SERVABLE, ids=shown)
-def test_a_release_finds_its_noise_drawn(policy: Any, way: str) -> None:
+def test_a_release_finds_its_noise_drawn(policy: Policy, way: str) -> None:
     """The noise of every release was drawn in an earlier step, however answers come."""
-    noise = Watched(1)
-    bandit = dpb.Bandit(policy, 3, noise=noise, accept_delta=True)
-    ahead = bandit._learner.releaser.predrawn
-    close = bandit._close
-    found: list[bool] = []
-
-    def closing(closings: Any) -> None:
-        before = [ahead.count(arm) for arm in range(3)]  # what earlier steps have drawn
-        rows = len(bandit._learner.ledger)  # the step has the lock
-        close(closings)
-        released = Counter(row.content["arm"] for row in list(bandit._learner.ledger)[rows:])
-        found.extend(before[arm] >= count for arm, count in released.items())
-
-    bandit._close = closing  # type: ignore[method-assign]
+    bandit = Stepwise(policy, Watched(1))
     WAYS[way](bandit, lambda n, arm: 1.0, 300)
-    assert len(found) >= 3
-    assert all(found)
+    assert len(bandit.was_drawn) >= 3
+    assert all(bandit.was_drawn)
 
 
 def test_many_are_drawn_at_a_time_and_few_are_wasted() -> None:
@@ -80,41 +97,67 @@ def test_many_are_drawn_at_a_time_and_few_are_wasted() -> None:
     assert max(batches) >= MOST
 
 
-def test_a_bad_block_that_is_far_away_disturbs_nobody() -> None:
-    bandit = dpb.Bandit(dpb.AdaPUCB(epsilon=1.0), 2, noise=SharedNoise(1))
-    step_by_step(bandit, lambda n, arm: 1.0, 200)
-    learner = bandit._learner
-    arm = max((0, 1), key=lambda arm: learner.places.released[arm])
-    learner.releaser.predrawn.drop()
-    schedule, filling = learner.schedule, learner.places.filling[arm]
-    good = schedule.beginning(filling + 2)
-    del schedule._made[filling + 2 :]
-    schedule._blocks = lambda: iter([*good, Block(good[-1].last + 1, 10**6, 0.5)])
-    schedule._rest = None
-    learner.predraw_noise(arm)
-    assert learner.places.released[arm] > 3
-    assert learner.releaser.predrawn.count(arm) == 2
-    with pytest.raises(dpb.InvalidInput, match="to have a scale of at least"):
-        schedule.block(filling + 2)
+class Drawn:
+    """A noise of which can be seen whether anybody still has it."""
+
+    def __str__(self) -> str:
+        return "271828182"
 
 
-def test_what_was_drawn_ahead_is_in_no_snapshot_and_no_copy() -> None:
-    bandit = dpb.Bandit(POLICY, 2, noise=SharedNoise(1))
-    bandit._learner.source.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
+def drawing_what_can_be_followed() -> tuple[SharedNoise, weakref.WeakSet[Drawn]]:
+    """Return a noise source, and what it has drawn that anybody still has. It cannot be added to a sum."""
+    noise, drawn = SharedNoise(1), weakref.WeakSet[Drawn]()
+
+    def draw(scale: float, mechanism: int) -> Any:
+        made = Drawn()
+        drawn.add(made)
+        return made
+
+    noise.draw = draw  # type: ignore[method-assign]
+    return noise, drawn
+
+
+def test_what_was_drawn_ahead_is_in_no_text_and_goes_with_it() -> None:
+    noise, drawn = drawing_what_can_be_followed()
+    bandit = dpb.Bandit(POLICY, 2, noise=noise)
     bandit.close(bandit.assign(), 1.0)
-    ahead = bandit._learner.releaser.predrawn
-    assert ahead.count(0) == 1
-    assert "271828182" not in repr(ahead)
-    assert "271828182" not in str(bandit._learner.snapshot())
+    assert len(drawn) == 1
     text = bandit.to_json()
     assert "271828182" not in text
-    assert ahead.count(0) == 0  # the text goes on alone
-    kept = PredrawnNoise(SecureNoise())
+    assert len(drawn) == 0  # the text goes on alone
+
+
+def test_what_a_detached_bandit_has_drawn_is_gone(tmp_path: Path) -> None:
+    noise, drawn = drawing_what_can_be_followed()
+    bandit = dpb.Bandit(POLICY, 2, noise=noise, journal=tmp_path / "journal")
+    bandit.close(bandit.assign(), 1.0)
+    assert len(drawn) == 1
+    assert b"271828182" not in (tmp_path / "journal").read_bytes()
+    bandit.detach()
+    assert len(drawn) == 0
+
+
+def test_what_was_drawn_ahead_is_shown_and_copied_nowhere() -> None:
+    noise = SharedNoise(1)
+    noise.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
+    kept = PredrawnNoise(noise)
     kept.draw(3, [1.0, 2.0])
     assert kept.count(3) == 2
+    assert "271828182" not in repr(kept)
     for make in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="it would be used twice"):
             make(kept)
+
+
+def test_a_snapshot_has_nothing_of_what_was_drawn_ahead() -> None:
+    noise = SharedNoise(1)
+    noise.draw = lambda scale, mechanism: 271828182  # type: ignore[method-assign]
+    learner = learner_for(POLICY, noise=noise)
+    learner.predraw_noise(0)
+    closed(learner, handed_out(learner), 1.0)
+    assert learner.releaser.predrawn.count(0) == 1
+    assert "271828182" not in str(learner.snapshot())
+    assert "271828182" not in repr(learner.releaser.predrawn)
 
 
 def test_noise_of_another_scale_is_not_used() -> None:
@@ -142,12 +185,12 @@ def in_child(action: Callable[[], str]) -> str:
 
 
 def test_what_was_drawn_ahead_is_in_no_child() -> None:
-    bandit = dpb.Bandit(POLICY, 2)
+    noise, drawn = drawing_what_can_be_followed()
+    bandit = dpb.Bandit(POLICY, 2, noise=noise)
     bandit.close(bandit.assign(), 1.0)
-    ahead = bandit._learner.releaser.predrawn
-    assert ahead.count(0) == 1
-    assert in_child(lambda: str(ahead.count(0))) == "0"
-    assert ahead.count(0) == 1
+    assert len(drawn) == 1
+    assert in_child(lambda: str(len(drawn))) == "0"
+    assert len(drawn) == 1
 
 
 @pytest.mark.parametrize("pid", ["another pid", "the same pid"])
@@ -181,21 +224,6 @@ def test_grandchildren_are_counted() -> None:
 
 
 # ---- one noise source, several threads
-
-
-def test_a_noise_source_that_is_shared_by_threads_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread may clear the cache after a mechanism was put there."""
-    monkeypatch.setattr("dpbandits.mechanisms.secure._KEPT", 1)
-    noise = SecureNoise()
-
-    class Clearing(dict[Any, Any]):
-        def __setitem__(self, key: Any, value: Any) -> None:
-            super().__setitem__(key, value)
-            self.clear()
-
-    noise._mechanisms = Clearing()
-    for scale in (1.0, 2.0, 3.0):
-        assert isinstance(noise.draw(scale, LAPLACE), int)
 
 
 def test_bandits_of_several_threads_share_a_noise_source() -> None:

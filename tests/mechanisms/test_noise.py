@@ -6,9 +6,11 @@ false alarms. Wrong scales must be rejected at the same level, so the tests have
 
 import math
 import multiprocessing
+import weakref
 from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +39,7 @@ from dpbandits.mechanisms.response import response_chance, truthful_chance
 from dpbandits.privacy import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
+    Event,
     GaussianEvent,
     LaplaceEvent,
     Ledger,
@@ -244,10 +247,26 @@ def test_scales_are_stepped_up_until_the_map_agrees(monkeypatch: pytest.MonkeyPa
 
 
 def test_mechanisms_are_not_kept_for_ever() -> None:
-    noise = SecureNoise()
+    noise, kept = SecureNoise(), weakref.WeakSet[Event]()
     for scale in range(1, 1200):
-        noise.event(float(scale))
-    assert len(noise._mechanisms) <= 1000
+        kept.add(noise.event(float(scale)))
+    assert 0 < len(kept) <= 1000
+    assert noise.event(1199.0) in kept
+
+
+def test_a_noise_source_that_is_shared_by_threads_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may clear the cache after a mechanism was put there."""
+    monkeypatch.setattr("dpbandits.mechanisms.secure._KEPT", 1)
+    noise = SecureNoise()
+
+    class Clearing(dict[Any, Any]):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(key, value)
+            self.clear()
+
+    noise._mechanisms = Clearing()
+    for scale in (1.0, 2.0, 3.0):
+        assert isinstance(noise.draw(scale, LAPLACE), int)
 
 
 @pytest.mark.parametrize("reward", [-0.01, 1.01, math.nan])
