@@ -34,6 +34,7 @@ from dpbandits.mechanisms import (
 from dpbandits.policies import Block, Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, Ledger, compose, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
+from insides import state_of
 from phases import Phases
 from shared_noise import SharedNoise
 from threads import in_threads
@@ -52,11 +53,6 @@ def fresh(**options: Any) -> dpb.Bandit:
 @dataclass(frozen=True, kw_only=True)
 class TupleSettings(ExploreThenCommit):
     pair: tuple[int, int] = (1, 2)
-
-
-def everything(bandit: dpb.Bandit) -> Any:
-    """Return all that a bandit holds, to see that nothing has changed."""
-    return json.dumps(bandit._learner.snapshot(), sort_keys=True)
 
 
 # ---- handing out and closing
@@ -109,13 +105,14 @@ def test_overflow_fills_the_leaders_next_blocks() -> None:
         bandit.update(arm, 1.0 if arm == "B" else 0.0)
     flood = [bandit.assign() for _ in range(200)]
     assert {a.arm for a in flood} == {"B"}
-    # The policy chooses B's second block; while that waits B, the leader, fills the blocks after it.
-    awaited = [bandit._learner.awaited[number].block for number in range(25, 225)]
-    assert awaited == [1] * 16 + [2] * 32 + [3] * 64 + [4] * 88
     for a in reversed(flood):
         bandit.close(a, 1.0)
     assert [row.content["release"] for row in bandit.ledger if row.number > 3] == [2, 3, 4]  # in order
     assert bandit.estimates()["B"].rewards == 8 + 16 + 32 + 64
+    # The policy chose B's second block; while that waited B, the leader, filled the blocks after it.
+    step_by_step(bandit, lambda n, arm: 1.0, 128 - 88)
+    rows = [row.content for row in bandit.ledger if row.number > 3]
+    assert [(row["first"], row["last"]) for row in rows] == [(25, 40), (41, 72), (73, 136), (137, 264)]
 
 
 def test_while_the_chosen_arm_awaits_answers_people_get_the_leader() -> None:
@@ -128,7 +125,11 @@ def test_while_the_chosen_arm_awaits_answers_people_get_the_leader() -> None:
     assert [row.content["arm"] for row in bandit.ledger if row.number] == [0, 1, 2, 1]
     waiting = [bandit.assign() for _ in range(30)]
     assert [a.arm for a in waiting] == ["C"] * 16 + ["B"] * 14
-    assert {bandit._learner.awaited[number].block for number in range(57, 71)} == {2}
+    more = [bandit.assign() for _ in range(18)]
+    for a in waiting + more:
+        bandit.close(a, 0.0)
+    released = [(row.content["arm"], row.content["first"], row.content["last"]) for row in list(bandit.ledger)[5:]]
+    assert released == [(2, 41, 56), (1, 57, 88)]  # what B got is its third block
 
 
 def test_a_later_block_waits_for_the_one_before() -> None:
@@ -186,7 +187,8 @@ def test_select_and_update_go_one_at_a_time() -> None:
 
 
 def test_nothing_enters_or_is_released_after_the_horizon() -> None:
-    bandit = dpb.Bandit(Phases(epsilon=1.0), 2, horizon=40)
+    noise = SharedNoise(1)
+    bandit = dpb.Bandit(Phases(epsilon=1.0), 2, horizon=40, noise=noise)
     assert not bandit.exhausted
     ended = None
     for _ in range(100):
@@ -194,7 +196,7 @@ def test_nothing_enters_or_is_released_after_the_horizon() -> None:
             ended = len(bandit.ledger)
         step_by_step(bandit, lambda n, arm: float(arm), 1)
     assert ended == len(bandit.ledger)
-    assert bandit._learner.places.entered <= 40
+    assert noise.encoded <= 40
     rows = [row.content for row in bandit.ledger if row.number]
     assert sum(row["count"] for row in rows) <= 40
     means = {e.arm: e.mean or 0.0 for e in bandit.estimates().values()}
@@ -203,23 +205,11 @@ def test_nothing_enters_or_is_released_after_the_horizon() -> None:
 
 
 def test_the_horizon_counts_the_assignments_of_all_arms_together() -> None:
-    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60), 3)
+    noise = SharedNoise(1)
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60), 3, noise=noise)
     step_by_step(bandit, lambda n, arm: 0.5, 300)
-    assert bandit._learner.places.entered == 60
+    assert noise.encoded == 60
     assert bandit.exhausted
-
-
-def test_a_noise_source_has_its_limits() -> None:
-    """As many rewards as a sum can hold, and no noise that would not fit beside it."""
-    fine = SecureNoise(grid_bits=30)
-    bandit = dpb.Bandit(Phases(epsilon=1.0), 2, noise=fine)
-    assert bandit._learner.places.horizon == fine.capacity == 2**31
-    noisy = dpb.DPUCBInt(epsilon=1.0, delta=1e-6, v=1.5, series="constant", density=1e-6)
-    schedule = dpb.Bandit(noisy, 2, noise=fine, accept_delta=True)._learner.schedule
-    blocks = [schedule.block(number) for number in range(3000)]
-    scales = [block.scale for block in blocks if block is not None]
-    assert None in blocks
-    assert 0.99 * fine.largest_scale < max(scales) <= fine.largest_scale
 
 
 def test_a_block_that_was_handed_out_in_time_still_releases() -> None:
@@ -254,7 +244,8 @@ def test_the_grid_is_part_of_the_accounting() -> None:
     for bandit in (coarse, fine):
         assert bandit.guarantee.within(dpb.Budget(1.0, 1e-5))
     assert coarse.guarantee != fine.guarantee
-    events = [DiscreteLaplaceEvent(block.scale, 1) for block in coarse._learner.terms.policy.blocks(2000)]
+    live = dpb.DPUCBInt(**coarse.ledger[0].content["live_policy"])
+    events = [DiscreteLaplaceEvent(block.scale, 1) for block in live.blocks(2000)]
     assert coarse.guarantee == compose(events, 1e-5, 2000)
 
 
@@ -402,7 +393,7 @@ def test_a_text_needs_its_policy_and_its_grid() -> None:
 def test_bad_rewards_change_nothing(reward: Any, message: str, out_of_bounds: str) -> None:
     bandit = fresh(out_of_bounds=out_of_bounds)
     a, arm = bandit.assign(), bandit.select()
-    before = everything(bandit)
+    before = state_of(bandit)
     if out_of_bounds == "clip":
         if reward in (-0.001, 1.001):
             bandit.close(a, reward)
@@ -412,7 +403,7 @@ def test_bad_rewards_change_nothing(reward: Any, message: str, out_of_bounds: st
         bandit.close(a, reward)
     with pytest.raises(dpb.InvalidInput, match=message):
         bandit.update(arm, reward)
-    assert everything(bandit) == before
+    assert state_of(bandit) == before
     bandit.close(a, 0.5)
 
 
@@ -420,12 +411,12 @@ def test_bad_rewards_change_nothing(reward: Any, message: str, out_of_bounds: st
 def test_unknown_arms_change_nothing(arm: Any) -> None:
     bandit = fresh()
     bandit.select()
-    before = everything(bandit)
+    before = state_of(bandit)
     with pytest.raises(dpb.InvalidInput, match=r"Expected arm=.* to be one of 'A', 'B'."):
         bandit.update(arm, 1.0)
     with pytest.raises(dpb.InvalidInput, match=r"Expected arm=.* to be one of 'A', 'B'."):
         bandit.compare("A", arm)
-    assert everything(bandit) == before
+    assert state_of(bandit) == before
     with pytest.raises(dpb.InvalidInput, match="Expected arm=True to be one of 0, 1"):
         dpb.Bandit(POLICY, 2).update(True, 1.0)
 
@@ -446,17 +437,17 @@ def test_updates_need_their_selection() -> None:
     with pytest.raises(dpb.InvalidInput, match="no selection is open"):
         bandit.update("A", 1.0)
     assert bandit.select() == "B"
-    before = everything(bandit)
+    before = state_of(bandit)
     with pytest.raises(dpb.InvalidInput, match="Expected arm='A' to be 'B', which was selected"):
         bandit.update("A", 1.0)
-    assert everything(bandit) == before
+    assert state_of(bandit) == before
 
 
 def test_closing_needs_an_open_assignment_of_this_bandit() -> None:
     bandit, other = fresh(), fresh()
     a, foreign = bandit.assign(), other.assign()
     bandit.close(a, 1.0)
-    before = everything(bandit)
+    before = state_of(bandit)
     for assignment, message in [
         (a, f"Expected assignment='{a.id}' to be open: it was closed before."),
         (a.id, "it was closed before"),
@@ -471,16 +462,16 @@ def test_closing_needs_an_open_assignment_of_this_bandit() -> None:
     ]:
         with pytest.raises(dpb.InvalidInput, match=message):
             bandit.close(assignment, 1.0)  # type: ignore[arg-type]
-    assert everything(bandit) == before
+    assert state_of(bandit) == before
 
 
 @pytest.mark.parametrize("unit", [True, 1.5, "", "x" * 10_001, b"bytes", ["p"], pytest.param(10**5000, id="huge")])
 def test_bad_units_change_nothing(unit: Any) -> None:
     bandit = fresh()
-    before = everything(bandit)
+    before = state_of(bandit)
     with pytest.raises(dpb.InvalidInput, match=r"Expected (a )?unit"):
         bandit.assign(unit=unit)
-    assert everything(bandit) == before
+    assert state_of(bandit) == before
 
 
 def test_several_contributions_need_names() -> None:
@@ -590,7 +581,8 @@ def test_confidence_is_a_probability(confidence: Any) -> None:
 
 
 def test_threads_do_not_get_into_each_others_way() -> None:
-    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=4000), 3)
+    noise = SharedNoise(1)
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=2.0, delta=0.0, horizon=4000), 3, noise=noise)
     ids = []
 
     def work() -> None:
@@ -602,7 +594,7 @@ def test_threads_do_not_get_into_each_others_way() -> None:
     in_threads(work)
     assert len(set(ids)) == 1000
     assert bandit.open_assignments() == []
-    assert bandit._learner.places.entered == 1000
+    assert noise.encoded == 1000
     assert bandit.ledger.verify() == bandit.ledger.head
     rows = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)
     assert set(rows.values()) == {1}
@@ -693,9 +685,9 @@ def test_noise_that_cannot_be_drawn_changes_nothing() -> None:
     with pytest.raises(dpb.StepError, match="OSError"):
         bandit.assign()
     noise.draw = draw  # type: ignore[method-assign]
-    before = everything(bandit)
+    before = state_of(bandit)
     a = bandit.assign()
-    assert before != everything(bandit)
+    assert before != state_of(bandit)
     bandit.close(a, 1.0)
 
 
@@ -751,12 +743,18 @@ def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
             yield block
 
     schedule = Schedule(blocks)
+    schedule.most_squares = 3.0
     assert schedule.block(1) == Block(9, 24, 1.0)
     with pytest.raises(KeyboardInterrupt):
         schedule.block(2)
     assert schedule.block(2) == Block(25, 56, 1.0)
     assert schedule.beginning(3) == list(Phases(epsilon=1.0).blocks(60))
-    assert [squares for squares, _ in schedule._squares[:3]] == [1.0, 2.0, 3.0]  # nothing was counted twice
+    for _ in range(2):
+        with pytest.raises(dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves"):
+            schedule.block(3)
+    schedule.most_squares = 4.0
+    assert schedule.block(3) == Block(57, 120, 1.0)  # nothing was counted twice
+    schedule.most_squares = math.inf
     assert schedule.block(100) is None
 
 
@@ -775,17 +773,3 @@ def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
 def test_blocks_that_do_not_fit_together_are_refused(blocks: list[Block]) -> None:
     with pytest.raises(dpb.InvalidInput, match="of a policy to follow those before, not"):
         Schedule(lambda: iter(blocks)).block(len(blocks) - 1)
-
-
-def test_a_frozen_bonus_is_that_of_the_decision_after_the_release() -> None:
-    """Live, that is the next one to be handed out, whenever the answers come."""
-    policy = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400, bonus="frozen")
-    bandit = dpb.Bandit(policy, 2, noise=SharedNoise(1))
-    waiting = [bandit.assign() for _ in range(100)]
-    for a in waiting[::2]:
-        bandit.close(a, 1.0)
-        if len(bandit.ledger) > 1:
-            break
-    content = bandit.ledger[1].content
-    bonus = math.sqrt(2 * math.log(101) / content["count"])
-    assert bandit._learner.state.means[0] == pytest.approx(content["value"] / content["count"] + bonus)
