@@ -10,6 +10,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal_format import mark_of
+from dpbandits.live.learner import ClosingReleases, Learner
 from dpbandits.live.live_noise import UndrawableNoise
 from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
@@ -61,7 +62,7 @@ def test_a_running_bandit_is_seen_as_it_is_and_nothing_changes(tmp_path: Path) -
         assert overview.ledger.to_jsonl() == bandit.ledger.to_jsonl()
         assert overview.estimates(0.95) == bandit.estimates()
         assert (overview.spent(), overview.exhausted) == (bandit.spent(), bandit.exhausted)
-        assert overview.assigned_to == tuple(bandit._learner.assigned_to)
+        assert list(overview.assigned_to) == bandit.to_pandas()["assigned"].tolist()
         play(bandit, 20)  # it still has its lock, and its files are in place
     assert len(bandit.ledger) > 4
 
@@ -174,15 +175,22 @@ def test_a_policy_that_is_not_the_right_one(tmp_path: Path) -> None:
         assert str(refused.value) == f"The journal {path} cannot be followed. {message}"
 
 
-def test_what_a_witness_did_not_confirm_is_not_shown(tmp_path: Path) -> None:
+def test_what_a_witness_did_not_confirm_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its record is on disk, and nobody but the witness has heard of it."""
     path = tmp_path / "trial.journal"
     answers: list[bool] = [True]
-    learnt: list[int] = []
+    happened: list[str] = []
+    learn = Learner.learn
+
+    def learnt(learner: Learner, released: ClosingReleases) -> None:
+        happened.extend("learnt" for _ in released.draws)
+        learn(learner, released)
+
+    monkeypatch.setattr(Learner, "learn", learnt)
 
     def witness(number: int, digest: str) -> bool:
         if number:
-            learnt.append(sum(statistic.releases for statistic in bandit._learner.statistics))
+            happened.append("asked")
             shown = looked(path)
             assert (len(shown.ledger), shown.values) == (1, ((), ()))
         return answers[-1]
@@ -191,12 +199,14 @@ def test_what_a_witness_did_not_confirm_is_not_shown(tmp_path: Path) -> None:
     answers.append(False)
     with pytest.raises(dpb.JournalError, match="The witness answered False"):
         play(bandit, 60)
-    assert learnt == [0]  # the policy had not heard of it either
+    assert happened == ["asked"]  # the policy has not heard of it either
     assert len(looked(path).ledger) == 1
+    happened.clear()
     answers.append(True)
     again = dpb.Bandit(POLICY, ["A", "B"], journal=path)
     assert len(again.ledger) == 2  # which was drawn once
     assert looked(path).ledger.head == again.ledger.head
+    assert happened[:1] == ["learnt"]  # with the first look at what was confirmed
 
 
 def test_a_mark_that_never_stands_still_is_not_believed(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """People who come again: what they are given, what enters, and what that costs them."""
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,6 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live.journal import Journal
-from dpbandits.live.units import Visit
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
@@ -27,107 +27,144 @@ def fresh(arms: Any = ("A", "B"), **options: Any) -> dpb.Bandit:
     return dpb.Bandit(POLICY, arms, **options)
 
 
+def assigned(bandit: dpb.Bandit) -> int:
+    """Return how many assignments there were."""
+    return int(bandit.to_pandas()["assigned"].sum())
+
+
+def records_of(path: Path) -> list[dict[str, Any]]:
+    """Return the steps in a journal."""
+    return [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+
+
 # ---- once and again
 
 
 def test_a_person_enters_once_and_keeps_the_assignment() -> None:
-    bandit = fresh()
+    noise = SharedNoise(1)
+    bandit = fresh(noise=noise)
     first = bandit.assign(unit="p-17")
     again = [bandit.assign(unit="p-17") for _ in range(3)]
     assert again == [first] * 3
     assert [first.is_new, *(a.is_new for a in again)] == [True, False, False, False]
-    assert bandit.assign(unit="p-18").arm == "B"  # the turn goes on where it was
-    assert bandit.open_assignments()[0] == first
+    second = bandit.assign(unit="p-18")
+    assert second.arm == "B"  # the turn goes on where it was
+    assert bandit.open_assignments() == [first, second]
     bandit.close(first, 1.0)
     assert bandit.assign(unit="p-17") == first  # also after the answer: nobody can tell from it whether one came
     with pytest.raises(dpb.AlreadyClosed):
         bandit.close(first, 1.0)
-    assert (bandit._learner.places.entered, bandit._learner.assigned) == (2, 2)
+    bandit.close(second, 1.0)
+    assert (noise.encoded, assigned(bandit)) == (2, 2)
 
 
 def test_a_returning_visitor_sees_one_variant() -> None:
-    bandit = fresh(VARIANTS, contributions=5)
-    assert [bandit.assign(unit="p").arm for _ in range(7)] == ["A"] * 7
-    assert bandit._learner.places.handed_out == [5, 0, 0, 0, 0]
+    noise = SharedNoise(1)
+    bandit = fresh(VARIANTS, contributions=5, noise=noise)
+    given = [bandit.assign(unit="p") for _ in range(7)]
+    assert [a.arm for a in given] == ["A"] * 7
+    assert [a.is_new for a in given] == [True] * 5 + [False] * 2
+    bandit.close_many([(a, 1.0) for a in given[:5]])
+    assert (noise.encoded, bandit.estimates()["A"].rewards) == (5, 5)
     assert bandit.assign(unit="q").arm == "B"
-    other = fresh(VARIANTS, contributions=5, sticky=False)
-    assert [other.assign(unit="p").arm for _ in range(7)] == ["A", "B", "C", "D", "E", "E", "E"]
-    assert other._learner.places.handed_out == [1] * 5
+    noise = SharedNoise(1)
+    other = fresh(VARIANTS, contributions=5, sticky=False, noise=noise)
+    given = [other.assign(unit="p") for _ in range(7)]
+    assert [a.arm for a in given] == ["A", "B", "C", "D", "E", "E", "E"]
+    assert [a.is_new for a in given] == [True] * 5 + [False] * 2
+    other.close_many([(a, 1.0) for a in given[:5]])
+    assert noise.encoded == 5
+    assert other.to_pandas()["assigned"].tolist() == [1] * 5
 
 
 def test_a_visit_is_no_decision_of_the_policy() -> None:
     """Turns and t go on as if nobody had come."""
-    bandit = fresh(VARIANTS, contributions=3)
-    arms = [bandit.assign(unit=person).arm for person in (1, 1, 2, 1, 2, 3, 2, 1, 4)]
-    assert arms == ["A", "A", "B", "A", "B", "C", "B", "A", "D"]
-    assert bandit._learner.decisions == 4
-    assert bandit._learner.places.entered == 8
+    noise = SharedNoise(1)
+    bandit = fresh(VARIANTS, contributions=3, noise=noise)
+    given = [bandit.assign(unit=person) for person in (1, 1, 2, 1, 2, 3, 2, 1, 4)]
+    assert [a.arm for a in given] == ["A", "A", "B", "A", "B", "C", "B", "A", "D"]
+    bandit.close_many([(a, 1.0) for a in given if a.is_new])
+    assert noise.encoded == 8
+    assert bandit.assign(unit=5).arm == "E"  # the fifth decision
 
 
 def test_a_visit_takes_the_next_free_place_of_its_arm() -> None:
     bandit = dpb.Bandit(Phases(epsilon=3.0), 2, contributions=3)
     assignments = [bandit.assign(unit=person) for person in range(10)]
     assignments += [bandit.assign(unit=person) for person in range(0, 10, 2)]  # all of them have arm 0
-    learner = bandit._learner
-    assert [learner.awaited[number] for number in range(11, 16)] == [(0, 0)] * 3 + [(0, 1)] * 2
     for assignment in assignments:
         bandit.close(assignment, 1.0)
     (row,) = [row.content for row in bandit.ledger if row.number]
     assert (row["arm"], row["count"], row["first"], row["last"]) == (0, 8, 1, 13)
+    people = [0, 2, 4, 6, 8, *range(10, 28)]  # two of the second block are given: 5 visits, and 9 of those who are new
+    for assignment in bandit.assign_many(people):
+        bandit.close(assignment, 1.0)
+    second = [row.content for row in bandit.ledger if row.number and row.content["arm"] == 0][1]
+    assert (second["count"], second["first"]) == (16, 14)
 
 
 def test_a_person_enters_as_often_as_declared() -> None:
-    bandit = fresh(contributions=2, sticky=False)
-    assigned = [bandit.assign(unit=7) for _ in range(5)]
-    assert [a.arm for a in assigned] == ["A", "B", "B", "B", "B"]
-    assert len({a.id for a in assigned}) == 2
-    assert bandit._learner.places.entered == 2
-    assert bandit.assign(unit="7") == assigned[1]  # the same person, written as text
+    noise = SharedNoise(1)
+    bandit = fresh(contributions=2, sticky=False, noise=noise)
+    given = [bandit.assign(unit=7) for _ in range(5)]
+    assert [a.arm for a in given] == ["A", "B", "B", "B", "B"]
+    assert len({a.id for a in given}) == 2
+    bandit.close_many([(a, 1.0) for a in given[:2]])
+    assert noise.encoded == 2
+    assert bandit.assign(unit="7") == given[1]  # the same person, written as text
     assert bandit.guarantee.unit == "up to 2 rewards of one person"
     assert bandit.guarantee.epsilon <= 1.0
-    assert bandit._learner.params.scale == 2.0
+    for other in range(100, 108):
+        bandit.close(bandit.assign(unit=other), 1.0)
+    assert [row.content["scale"] for row in bandit.ledger if row.number] == [2.0 * 4096] * 2
 
 
 @pytest.mark.parametrize("sticky", [True, False])
 def test_an_assignment_outside_of_every_block_uses_up_nothing(sticky: bool) -> None:
-    bandit = fresh(sticky=sticky)
+    noise = SharedNoise(1)
+    bandit = fresh(sticky=sticky, noise=noise)
     filled = [bandit.assign() for _ in range(2 * PLAYS)]
     early = bandit.assign(unit="early")
-    units = bandit._learner.units
-    assert units.may_enter(units.hashed("early"))
     assert bandit.assign(unit="early") == early  # nothing more can enter
-    assert bandit._learner.assigned == len(filled) + 1
-    assert len(filled) == bandit._learner.places.entered
+    assert assigned(bandit) == len(filled) + 1
+    bandit.close_many([(a, 1.0) for a in bandit.open_assignments()])
+    assert noise.encoded == len(filled)
 
 
 def test_visits_can_use_up_the_horizon_before_every_arm_had_a_release() -> None:
-    bandit = dpb.Bandit(Phases(epsilon=12.0), ["A", "B"], contributions=17, horizon=24)  # blocks of 8 and 16
+    noise = SharedNoise(1)
+    policy = Phases(epsilon=12.0)  # blocks of 8 and 16
+    bandit = dpb.Bandit(policy, ["A", "B"], contributions=17, horizon=24, noise=noise)
     bandit.close(bandit.assign(unit="often"), 1.0)
     bandit.close(bandit.assign(unit="once"), 1.0)  # B
     for _ in range(16):
         assert not bandit.exhausted
         bandit.close(bandit.assign(unit="often"), 1.0)
     assert len(bandit.ledger) == 2
-    assert bandit._learner.places.entered == 18
+    assert noise.encoded == 18
     assert bandit.exhausted  # six places are left, and either arm would need seven
-    assert [bandit.assign(unit=f"late {person}").arm for person in range(8)] == ["A", "B"] * 4
-    assert bandit._learner.places.entered == 24
+    late = [bandit.assign(unit=f"late {person}") for person in range(8)]
+    assert [a.arm for a in late] == ["A", "B"] * 4
+    bandit.close_many([(a, 1.0) for a in late])
+    assert noise.encoded == 24
     assert bandit.estimates()["B"].mean is None
 
 
 def test_a_name_is_the_same_however_it_is_encoded() -> None:
     bandit = fresh()
     assert len({bandit.assign(unit=name).id for name in ("Jos\u00e9", "Jose\u0301", "Jos\u00e9")}) == 1
-    assert bandit._learner.places.entered == 1
+    assert assigned(bandit) == 1
 
 
 def test_names_of_people_are_kept_nowhere() -> None:
     bandit, other = fresh(), fresh()
     bandit.assign(unit="Zebedee Q")
     other.assign(unit="Zebedee Q")
-    text = bandit.to_json()
-    assert "Zebedee" not in text
-    assert bandit._learner.units.latest.keys() != other._learner.units.latest.keys()  # a key of its own
+    texts = [each.to_json() for each in (bandit, other)]
+    assert not any("Zebedee" in text for text in texts)
+    hashes = [json.loads(text)["learner"]["units"].keys() for text in texts]
+    assert [len(each) for each in hashes] == [1, 1]
+    assert hashes[0] != hashes[1]  # a key of its own
 
 
 # ---- what it costs
@@ -202,7 +239,7 @@ def test_row_0_and_the_journal_say_whether_it_is_sticky(tmp_path: Path) -> None:
         with pytest.raises(dpb.JournalError, match=f"was begun with sticky={sticky}, not with {not sticky}"):
             fresh(VARIANTS, contributions=3, sticky=not sticky, journal=path)
         again = fresh(VARIANTS, contributions=3, journal=path)  # as the journal says
-        assert again._configuration.sticky is sticky
+        assert again.ledger[0].content["sticky"] is sticky
         assert [a.arm for a in again.open_assignments()] == arms
         assert again.assign(unit="p").arm == arms[-1]
         assert again.assign(unit="b").arm == ("C" if sticky else "A")
@@ -211,21 +248,24 @@ def test_row_0_and_the_journal_say_whether_it_is_sticky(tmp_path: Path) -> None:
         latest = [moved.assign(unit="p") for _ in range(3)][-1]
         moved = dpb.Bandit.from_json(moved.to_json(), policy=POLICY)
         assert moved.assign(unit="p") == latest
-        assert moved._configuration.sticky is sticky
+        assert moved.ledger[0].content["sticky"] is sticky
 
 
 @pytest.mark.parametrize("sticky", [None, False])
 def test_a_journal_of_an_earlier_format_is_not_sticky(tmp_path: Path, sticky: bool | None) -> None:
     path = copied(tmp_path)
+    arms: dict[str, set[int]] = {}
+    for record in records_of(path):
+        if "assign" in record:
+            arms.setdefault(record["unit"], set()).add(record["assign"])
+    assert {0, 1} in arms.values()  # a sticky bandit would not follow a journal in which one person has both
     bandit = dpb.Bandit(dpb.recommended(epsilon=2.0), ["A", "B"], contributions=3, journal=path, sticky=sticky)
-    assert not bandit._configuration.sticky
     assert "sticky" not in bandit.ledger[0].content
-    seen = bandit._learner.units.latest
-    hashed, settled = next((unit, person) for unit, person in seen.items() if person.entered == 3)
-    assert (
-        bandit._learner.assignment_again(Visit(hashed, None)) is None
-    )  # by its own rule they get a new one, for nothing
-    assert bandit._learner.choice(hashed) == (settled.arm, None)
+    given = [bandit.assign(unit="new") for _ in range(5)]
+    assert all(a.is_new for a in given)
+    assert len({a.id for a in given}) == 5  # by its own rule they get a new one, for nothing
+    assert given[2].arm == given[3].arm == given[4].arm
+    assert [record["block"] is None for record in records_of(path)[-5:]] == [False] * 3 + [True] * 2
 
 
 def test_a_journal_of_an_earlier_format_does_not_become_sticky(tmp_path: Path) -> None:
@@ -295,12 +335,13 @@ def test_a_visit_that_is_asked_for_again_is_known_by_its_key(tmp_path: Path) -> 
 
 def test_retried_visits_do_not_stop_an_experiment() -> None:
     """Without a key each would take a place that nobody answers, and hold its block for ever."""
-    bandit = dpb.Bandit(Phases(epsilon=3.0), 5, contributions=3)
+    noise = SharedNoise(1)
+    bandit = dpb.Bandit(Phases(epsilon=3.0), 5, contributions=3, noise=noise)
     for visit in range(120):
         for _ in range(3):
             assignment = bandit.assign(unit=visit % 40, key=f"visit {visit}")
         bandit.close(assignment, 1.0, key=f"answer {visit}")
-    assert bandit._learner.places.entered == 120
+    assert noise.encoded == 120
     assert len(bandit.ledger) > 5
     assert bandit.open_assignments() == []
 
@@ -312,13 +353,7 @@ def test_keys_of_visits_are_checked() -> None:
             bandit.assign(key=bad)  # type: ignore[arg-type]
     with pytest.raises(dpb.InvalidInput, match=r"Expected as many keys as units, not 1 for 2\."):
         bandit.assign_many(["p", "q"], keys=["k"])
-    assert bandit._learner.assigned == 0
-
-
-def test_a_key_and_a_name_of_the_same_text_have_different_hashes() -> None:
-    units = fresh()._learner.units
-    (visit,) = units.hashed_visits([("text", "text")])
-    assert len({units.hashed("text"), units.hashed_key("text"), visit.key}) == 3
+    assert assigned(bandit) == 0
 
 
 # ---- records that somebody made up
@@ -349,8 +384,9 @@ def test_a_record_that_no_bandit_writes_is_not_followed(tmp_path: Path, record: 
     bandit.assign(unit="p", key="k")
     for _ in range(2):
         bandit.assign(unit="q")
-    (of_p, of_q), (key,) = bandit._learner.units.latest, bandit._learner.visits
     bandit.detach()
+    first, second, _ = records_of(path)
+    of_p, key, of_q = first["unit"], first["key"], second["unit"]
     hashes = {"P": of_p, "Q": of_q, "R": "0" * 32, "K": key}
     journal = Journal(path)
     assert len(list(journal.records())) == 4
