@@ -10,7 +10,9 @@ from scipy.optimize import minimize
 
 import dpbandits as dpb
 from dpbandits.live import Comparison, Estimate
-from dpbandits.live.estimates import Weights, best_weights, interval, lower_limit
+from dpbandits.live.blocks import schedule_of
+from dpbandits.live.estimates import Estimator, Statistic, Weights, best_weights, interval, lower_limit
+from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
 from explore_then_commit import ExploreThenCommit
 from interval_coverage import acceptance_region, coverage_matrix, simulated_estimates, simultaneous
@@ -137,7 +139,7 @@ def test_intervals_of_bandits_at_work_cover_too() -> None:
             bandit.update(arm, float(rng.beta(2 * means[str(arm)], 2 * (1 - means[str(arm)]))))
             if len(bandit.ledger) > seen:
                 seen = len(bandit.ledger)
-                found = bandit._overview().estimate(bandit.arms.index(arm), 0.95)  # the others were seen before
+                found = bandit.estimates()[arm]  # the others were seen before
                 is_covered &= found.low <= means[str(arm)] <= found.high
         covered.append(is_covered)
     assert covered.count(False) <= 6
@@ -167,11 +169,16 @@ def test_a_bandit_shows_the_interval_for_its_arms_and_its_grid() -> None:
     policy = dpb.DPUCBInt(epsilon=20.0, delta=0.0, horizon=3000)
     bandit = dpb.Bandit(policy, 4, noise=SharedNoise(3, grid_bits=2))
     WAYS["step"](bandit, lambda n, arm: (n % 5) / 4, 2000)
-    for estimate, statistic in zip(bandit.estimates(0.9).values(), bandit._learner.statistics, strict=True):
-        k, mean, weights = statistic.summary()
+    live = dpb.DPUCBInt(**bandit.ledger[0].content["live_policy"])
+    estimator = Estimator(schedule_of(live, 3000, SecureNoise(grid_bits=2), 24).beginning)
+    rows = [row.content for row in bandit.ledger if row.number]
+    for estimate in bandit.estimates(0.9).values():
+        values = [row["value"] for row in rows if row["arm"] == estimate.arm]
+        k, mean, weights = Statistic(estimator, values).summary()
         assert weights is not None
+        assert k == estimate.releases == len(values)
         log_term = math.log(2 * 4 * k * (k + 1) / 0.1)
-        assert estimate.mean == mean == pytest.approx(float(weights.of_releases @ np.array(statistic._values)))
+        assert estimate.mean == mean == pytest.approx(float(weights.of_releases @ np.array(values)))
         assert estimate.low == pytest.approx(max(0.0, lower_limit(weights, mean, log_term) - 0.125), rel=1e-12)
         assert estimate.high == pytest.approx(min(1.0, 1 - lower_limit(weights, 1 - mean, log_term) + 0.125), rel=1e-12)
     assert any(e.low > 0 for e in bandit.estimates(0.9).values())

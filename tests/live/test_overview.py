@@ -1,6 +1,6 @@
 """What an experiment shows its owner is made of releases, counts of assignments and the configuration alone."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +8,18 @@ import pytest
 
 import dpbandits as dpb
 from command_output import command_output
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
+from dpbandits.live.configuration import Configuration
 from dpbandits.live.experiment_overview import Overview
-from dpbandits.live.reporting.report_page import overview_page
+from dpbandits.live.learner import Learner
+from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy, is_ours
 from explore_then_commit import ExploreThenCommit
 from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
-from shown_to_owner import everything_reported
+from shown_to_owner import everything_reported, page_of
 from tainted_noise import TaintedNoise
 from ways_of_answering import WAYS, Rewards
 
@@ -64,12 +67,20 @@ def test_nothing_that_is_reported_opens_a_secret(policy: Policy, way: str, tmp_p
     everything_reported(bandit, tmp_path)
 
 
-def test_a_secret_that_is_reported_is_noticed(tmp_path: Path) -> None:
+def test_a_secret_that_is_reported_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The test above has power: a sum in flight, put where a released one belongs, cannot be read."""
-    bandit = bandit_of(SERVABLE[0], TaintedNoise(3))
+    noise = TaintedNoise(3)
+    bandit = bandit_of(SERVABLE[0], noise)
     WAYS["step"](bandit, rewards, 100)
-    flight = next(iter(bandit._learner.places.pending.values()))
-    bandit._learner.statistics[0]._values[-1] = flight.total
+    everything_reported(bandit, tmp_path)
+    real, flight = Overview.of, noise.encode(1.0) + noise.encode(0.0)
+
+    def spoilt(configuration: Configuration, learner: Learner) -> Overview:
+        overview = real(configuration, learner)
+        (*values, _), *others = overview.values
+        return replace(overview, values=((*values, flight), *others))
+
+    monkeypatch.setattr(Overview, "of", spoilt)
     with pytest.raises(Leak):
         everything_reported(bandit, tmp_path)
 
@@ -147,10 +158,11 @@ def test_one_more_answer_changes_nothing_until_the_next_release(tmp_path: Path) 
     assert everything_reported(bandit, tmp_path) != before
 
 
-def test_estimates_and_costs_follow_from_an_overview_at_its_own_moment() -> None:
-    bandit = bandit_of(SERVABLE[2], SharedNoise(2))
+def test_estimates_and_costs_follow_from_an_overview_at_its_own_moment(tmp_path: Path) -> None:
+    path = tmp_path / "trial.journal"
+    bandit = bandit_of(SERVABLE[2], SharedNoise(2), journal=path)
     WAYS["step"](bandit, rewards, 60)
-    overview = bandit._overview()
+    overview = journal_overview(AcknowledgedRecords(path), None)
     estimates, spent = bandit.estimates(), bandit.spent()
     WAYS["step"](bandit, rewards, 200)
     assert (overview.estimates(0.95), overview.spent()) == (estimates, spent)
@@ -158,32 +170,33 @@ def test_estimates_and_costs_follow_from_an_overview_at_its_own_moment() -> None
     assert overview.estimate(0, 0.95, releases=0).mean is None
 
 
-def test_an_exhausted_bandit_is_shown_alike_whatever_awaits_an_answer() -> None:
+def test_an_exhausted_bandit_is_shown_alike_whatever_awaits_an_answer(tmp_path: Path) -> None:
     bandit = bandit_of(Phases(epsilon=1.0), None, horizon=24)
     while not bandit.exhausted:
         bandit.close(bandit.assign(), 1.0)
     late = bandit.assign_many([None] * 3)
-    pages = {overview_page(bandit._overview())}
+    pages = {page_of(bandit, tmp_path)}
     for assignment in late:
         bandit.close(assignment, 0.0)
-        pages.add(overview_page(bandit._overview()))
+        pages.add(page_of(bandit, tmp_path))
     assert len(pages) == 1
 
 
 def test_assignments_of_every_arm_move_with_a_bandit() -> None:
     bandit = dpb.Bandit(Phases(epsilon=1.0), 2, horizon=16)
     bandit.assign_many([None] * 21)  # five of them enter nothing
-    counts = bandit._overview().assigned_to
+    counts = bandit.to_pandas()["assigned"].tolist()
     assert sum(counts) == 21
     again = dpb.Bandit.from_json(bandit.to_json(), policy=Phases(epsilon=1.0))
-    assert again._overview().assigned_to == counts
+    assert again.to_pandas()["assigned"].tolist() == counts
 
 
-def test_what_an_early_text_does_not_know_is_said() -> None:
+def test_what_an_early_text_does_not_know_is_said(tmp_path: Path) -> None:
     path = Path(__file__).parent / "before" / "format_2" / "dp-imed-noise-aware.json"
-    overview = dpb.Bandit.from_json(path.read_text(encoding="ascii"))._overview()
-    assert (overview.assigned, sum(overview.assigned_to)) == (110, 108)
-    assert b"Of 2 assignments, made by an early version, the arm is not known." in overview_page(overview)
+    bandit = dpb.Bandit.from_json(path.read_text(encoding="ascii"))
+    assert "110 assignments" in repr(bandit)
+    assert bandit.to_pandas()["assigned"].sum() == 108
+    assert "Of 2 assignments, made by an early version, the arm is not known." in page_of(bandit, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["trial.journal", "trial.html", "link.html", "x.txt", "", 5])

@@ -11,6 +11,9 @@ import pytest
 
 import dpbandits as dpb
 from blocking import uninstall
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
+from dpbandits.live.experiment_overview import Overview
+from dpbandits.live.persistence import journal_overview
 from dpbandits.live.reporting.findings import Findings, short_names, shortened
 from dpbandits.live.reporting.release_history import spent_over_releases
 from shared_noise import SharedNoise
@@ -27,7 +30,7 @@ def bandit_of(policy: Any = STRONG, arms: Any = ("control", "drug A", "drug B"),
 
 def play(bandit: dpb.Bandit, means: list[float], people: int) -> dpb.Bandit:
     """Play with rewards that are the highest one as often as the means say, and else the lowest."""
-    low, high = bandit._configuration.rewards.bounds
+    low, high = bandit.ledger[0].content["reward_bounds"]
     numbers = {arm: number for number, arm in enumerate(bandit.arms)}
     for person in range(people):
         assignment = bandit.assign(unit=person)
@@ -179,13 +182,22 @@ def test_tables_say_what_the_bandit_says() -> None:
         bandit.to_pandas(confidence=1)
 
 
-def test_the_figure_ends_where_the_bandit_is() -> None:
-    bandit = play(bandit_of(dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=1000)), [0.2, 0.5, 0.8], 400)
+def overview_of(bandit: dpb.Bandit, path: Path) -> Overview:
+    """Return what may be shown of the bandit with this journal."""
+    overview = journal_overview(AcknowledgedRecords(path), None)
+    assert overview.ledger.head == bandit.ledger.head
+    return overview
+
+
+def test_the_figure_ends_where_the_bandit_is(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    policy = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=1000)
+    bandit = play(bandit_of(policy, journal=path), [0.2, 0.5, 0.8], 400)
     allocation, estimates, budget = bandit.plot().axes
     assert [patch.get_width() for patch in allocation.patches] == bandit.to_pandas()["assigned"].tolist()  # type: ignore[attr-defined]
     assert [line.get_ydata()[-1] for line in estimates.lines] == bandit.to_pandas()["mean"].tolist()  # type: ignore[index]
     assert budget.lines[0].get_ydata()[-1] == bandit.spent().epsilon  # type: ignore[index]
-    spent = spent_over_releases(bandit._overview())
+    spent = spent_over_releases(overview_of(bandit, path))
     assert [epsilon for _, epsilon in spent] == sorted(epsilon for _, epsilon in spent)
     assert len(spent) <= 41 < len(bandit.ledger)
 
@@ -197,8 +209,9 @@ def test_short_names() -> None:
     assert len(set(short_names([f"{'x' * 50}{number}{'y' * 50}" for number in range(99)], 12))) == 99
 
 
-def test_what_follows_from_the_intervals() -> None:
-    found = Findings(play(bandit_of(), [0.1, 0.2, 0.95], 2500)._overview())
+def test_what_follows_from_the_intervals(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    found = Findings(overview_of(play(bandit_of(journal=path), [0.1, 0.2, 0.95], 2500), path))
     assert found.contenders == (found.leader,) == (2,)
     assert [found.standing(number) for number in range(3)] == ["not the best", "not the best", "the best"]
     assert found.comparison(0).verdict == "better"
