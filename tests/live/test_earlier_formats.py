@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from dpbandits.live import persistence
 from dpbandits.live.blocks import live_scale
 from dpbandits.live.journal import Journal
+from dpbandits.live.learner import Learner
 from dpbandits.live.live_noise import ReleasedValue
-from dpbandits.live.persistence import closing_record
 from dpbandits.live.schedule_cost import least_scale
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.mechanisms.state import to_plain
 from dpbandits.policies import Policy, dp_ucb_int
 from explore_then_commit import ExploreThenCommit
+from learners import handed_out, learner_for
 from phases import Phases
 from plain_scale import PlainScale
 from servable_policies import SERVABLE
@@ -102,13 +103,18 @@ def from_text(case: str, noise: SecureNoise) -> dpb.Bandit:
     return dpb.Bandit.from_json(text, policy=policy, noise=noise)
 
 
+def learner_of_text(case: str, noise: SecureNoise) -> Learner:
+    policy, _ = CASES[case]
+    return persistence.from_text((BEFORE / f"{case}.json").read_text(encoding="ascii"), policy, noise)[1]
+
+
 def grid_bits_of(case: str) -> int:
     return int(CASES[case][1].get("grid_bits", 12))
 
 
 def go_on(bandit: dpb.Bandit, first: int = 1000) -> None:
     """Answer everything that is open, and more people."""
-    high = bandit._configuration.rewards.bounds[1]
+    high = bandit.ledger[0].content["reward_bounds"][1]
     for a in bandit.open_assignments():
         bandit.close(a, high)
     for person in range(first, first + 100):
@@ -166,6 +172,11 @@ def test_a_ledger_of_the_version_before_holds(case: str) -> None:
     assert found.holds is (case not in ABOVE)
 
 
+def has_sums_of_all(policy: Policy) -> bool:
+    """Tell whether a release is of all rewards so far."""
+    return isinstance(policy, dpb.DPUCBInt)
+
+
 @every_case
 def test_sums_of_a_journal_go_on_where_they_were(case: str, tmp_path: Path) -> None:
     """Without noise a release is the exact sum."""
@@ -182,7 +193,7 @@ def test_sums_of_a_journal_go_on_where_they_were(case: str, tmp_path: Path) -> N
     for row in (row.content for row in list(bandit.ledger)[rows:]):
         is_mine = [arm == row["arm"] and block is not None for arm, block in zip(arms, blocks, strict=True)]
         numbers = [number for number, mine in enumerate(is_mine, start=1) if mine]
-        first = 0 if bandit._learner.schedule.is_cumulative else numbers.index(row["first"])
+        first = 0 if has_sums_of_all(bandit.policy) else numbers.index(row["first"])
         assert row["value"] * 2**bits == sum(rewards[number] for number in numbers[first : first + row["count"]])
 
 
@@ -191,12 +202,12 @@ def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
     """An earlier version kept them in the state of the policy. There is nothing secret any more."""
     old = json.loads((BEFORE / f"{case}.json").read_text(encoding="ascii"))["learner"]
     bandit = from_text(case, noiseless(grid_bits_of(case)))
-    learner = bandit._learner
-    in_state = old["state"]["sums"] if learner.schedule.is_cumulative else [0, 0]
+    in_state = old["state"]["sums"] if has_sums_of_all(bandit.policy) else [0, 0]
     expected = old["places"].get("landed", in_state)
-    assert learner.places.released_sums == expected
-    state = json.dumps(to_plain(learner.state))
-    assert not any(str(total) in state for total in expected if total)
+    new = json.loads(bandit.to_json())["learner"]
+    assert new["places"]["landed"] == expected
+    assert not any(str(total) in json.dumps(new["state"]) for total in expected if total)
+    bandit = from_text(case, noiseless(grid_bits_of(case)))
     flights = {(arm, block): total for arm, block, *_, total in old["places"]["flights"]}
     rows = len(bandit.ledger)
     go_on(bandit)
@@ -212,10 +223,11 @@ def test_sums_of_a_text_go_on_where_they_were(case: str) -> None:
 
 
 def test_a_promise_that_was_kept_but_for_a_rounding_error_goes_on(tmp_path: Path) -> None:
-    bandit = from_journal("format_1/plain-scale", tmp_path)
-    assert bandit._learner.schedule.least_scale <= 1 / 0.09 < least_scale(0.09)
-    again = dpb.Bandit(PlainScale(epsilon=0.09, plays=60), 2)  # which is rounded up now
-    assert again._learner.schedule.least_scale == least_scale(0.09)
+    policy = PlainScale(epsilon=0.09, plays=60)
+    from_journal("format_1/plain-scale", tmp_path).assign()
+    begun_before = learner_of_text("format_1/plain-scale", SecureNoise())
+    assert begun_before.schedule.least_scale <= 1 / 0.09 < least_scale(0.09)
+    assert learner_for(policy).schedule.least_scale == least_scale(0.09)  # which is rounded up now
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "/dp-ucb-int" in case])
@@ -227,14 +239,18 @@ def test_what_was_calibrated_once_is_never_calibrated_again(
     def refuse(*args: object, **named: object) -> float:
         raise AssertionError("calibrated again")
 
-    dp_ucb_int._interval_epsilon.cache_clear()
+    def as_written_down(policy: dpb.DPUCBInt) -> float:
+        return refuse() if policy.density is None else policy.density
+
     for calibrating in ("calibrate_interval", "interval_epsilon"):
         monkeypatch.setattr(dp_ucb_int, calibrating, refuse)
+    monkeypatch.setattr(dpb.DPUCBInt, "interval_epsilon", property(as_written_down))  # which remembers earlier ones
     with pytest.raises(AssertionError, match="calibrated again"):
         CASES[case][0].live(1, 12)
     bandit = from_journal(case, tmp_path)
     density = bandit.ledger[0].content["live_policy"]["density"]
-    assert bandit._learner.terms.policy.interval_epsilon == density  # type: ignore[attr-defined]
+    live = learner_of_text(case, SecureNoise(grid_bits_of(case))).terms.policy
+    assert live.interval_epsilon == density  # type: ignore[attr-defined]
     go_on(bandit)
     text = bandit.ledger.to_jsonl()
     assert dpb.check_ledger(text, head=bandit.ledger.head).holds
@@ -320,15 +336,14 @@ def test_a_scale_that_is_not_the_schedules_is_not_followed(tmp_path: Path) -> No
     assert len(list(journal.records())) == 6
     journal.force()
     journal.go_on()
-    probe = dpb.Bandit(policy, 2)
+    learner = learner_for(policy)
     for _ in range(4):
-        probe.assign()
-    learner = probe._learner
+        handed_out(learner)
     learner.close(1, 4096, None)
     other = 4096.0 * (1 + 1e-5)
     with pytest.raises(dpb.StepError, match="was stored with another scale"):
         learner.close(3, 4096, None, [ReleasedValue(2.0, other)])
-    record = closing_record(3, 4096, None, [ReleasedValue(2.0, other)], learner)
+    record = persistence.closing_record(3, 4096, None, [ReleasedValue(2.0, other)], learner)
     journal.append(record)
     journal.close()
     with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):

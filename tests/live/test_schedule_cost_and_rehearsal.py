@@ -1,7 +1,9 @@
 """A policy is not believed: its blocks are composed and its kernels rehearsed before anybody is assigned anything."""
 
+import json
 import math
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +14,17 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import kernel
-from dpbandits.live.blocks import schedule_of
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
+from dpbandits.live.blocks import Schedule, schedule_of
+from dpbandits.live.persistence import journal_overview
 from dpbandits.live.schedule_cost import declared_cost
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, SecureNoise, public, release, secret
 from dpbandits.policies import FOREVER, Block, Policy, Setup, hold, select, update
 from dpbandits.policies.phases import PhasePolicy
 from dpbandits.privacy import scale_for, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
+from insides import state_of
+from learners import learner_for, play
 from phases import FIRST, Phases, State
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
@@ -115,13 +121,17 @@ class SpoiltParams(NamedTuple):
     spoilt: int
 
 
-NEVER_RESETS, TWICE, DOUBLED, READS, OTHER_NOISE, LATE, CONSTANT, OTHER_ARM, NO_ARM, FIFTH_BLOCK, FOURTH_ARM = range(11)
+NEVER_RESETS, TWICE, DOUBLED, READS, OTHER_NOISE, LATE, CONSTANT, OTHER_ARM, FIFTH_BLOCK, FOURTH_ARM = range(10)
+NO_ARM, NO_ARM_SOMETIMES = 10, 11  # always, and where a mean is larger than any in a rehearsal
 
 
 @select.register(SpoiltParams)
 @kernel
 def _select(params: SpoiltParams, state: State, t: int) -> int:
-    return len(state.counts) if params.spoilt == NO_ARM else (t - 1) % len(state.counts)
+    is_large = np.max(state.released / np.maximum(state.ends, 1)) > 100
+    if params.spoilt == NO_ARM or (params.spoilt == NO_ARM_SOMETIMES and is_large):
+        return len(state.counts)
+    return (t - 1) % len(state.counts)
 
 
 @hold.register(SpoiltParams)
@@ -345,33 +355,21 @@ def test_a_policy_may_have_settings_for_every_arm() -> None:
     assert len(many.arms) == 5000
 
 
-def test_a_schedule_ends_with_the_horizon() -> None:
-    """Whether or not its policy knows."""
-
-    class Endless(dpb.DPUCBInt):
-        name = "endless too"
-
-        def blocks(self, horizon: int) -> Iterator[Block]:
-            return super().blocks(10**15)
-
-    bandit = dpb.Bandit(Endless(epsilon=3.0, delta=1e-6), 2, horizon=1000, accept_delta=True)
-    last = bandit._learner.schedule.beginning(10**6)[-1].last
-    assert 900 < last <= 1000
-
-
 def test_a_choice_that_is_no_arm_is_refused_live() -> None:
     """It depends on released values, so a rehearsal may miss it. Nothing has happened."""
-    bandit = dpb.Bandit(Phases(epsilon=1.0), 2)
-    step_by_step(bandit, lambda n, arm: 1.0, 16)
-    bandit._learner.params = SpoiltParams(1.0, NO_ARM)
-    before = bandit._learner.snapshot()
+    bandit = dpb.Bandit(Spoilt(epsilon=1.0, spoilt=NO_ARM_SOMETIMES), 2, noise=noise_of(10_000))
+    step_by_step(bandit, lambda n, arm: 1.0, 15)
+    last = bandit.assign()
+    assert last.arm == 1
+    bandit.close(last, 1.0)
+    before = state_of(bandit)
     with pytest.raises(
         dpb.InvalidInput, match=r"Expected `select` of policy=phases to return an arm in \[0, 1\], not 2"
     ):
         bandit.assign()
-    assert bandit._learner.snapshot() == before
-    bandit._learner.params = SpoiltParams(1.0, -1)
-    bandit.assign()
+    assert state_of(bandit) == before
+    usual = dpb.Bandit(Spoilt(epsilon=1.0, spoilt=NO_ARM_SOMETIMES), 2, noise=noise_of(0))
+    step_by_step(usual, lambda n, arm: 1.0, 17)
 
 
 def test_a_tail_that_is_larger_than_was_proved_is_not_released() -> None:
@@ -385,13 +383,10 @@ def test_a_tail_that_is_larger_than_was_proved_is_not_released() -> None:
                 yield block._replace(scale=0.01) if number > 100_005 else block
 
     policy = Vanishing(epsilon=9.0, delta=1e-6, series="constant", density=0.5, v=1.5)
-    bandit = dpb.Bandit(policy, 2, accept_delta=True)
-    schedule = bandit._learner.schedule
+    schedule = learner_for(policy).schedule
     assert schedule.block(100_005) is not None
-    journal_overview = schedule.beginning(100_000)
-    expected = math.fsum(block.scale**-2 for block in journal_overview) + policy.squared_loss_after(
-        journal_overview[-1].last
-    )
+    looked_at = schedule.beginning(100_000)
+    expected = math.fsum(block.scale**-2 for block in looked_at) + policy.squared_loss_after(looked_at[-1].last)
     assert schedule.most_squares == pytest.approx(expected, rel=1e-9)
     with pytest.raises(
         dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves, not to have a scale"
@@ -471,7 +466,8 @@ def test_what_costs_exactly_what_it_promises_is_not_refused() -> None:
             policy = Repeated(epsilon=epsilon, uses=uses)
             bandit = dpb.Bandit(policy, 2, noise=SharedNoise(1))
             step_by_step(bandit, lambda n, arm: 1.0, 4 * uses)
-            assert bandit.exhausted or max(bandit._learner.places.released) == uses
+            releases = Counter(row.content["arm"] for row in bandit.ledger if row.number)
+            assert bandit.exhausted or max(releases.values()) == uses
             assert bandit.spent().epsilon <= epsilon
             found = dpb.check_ledger(bandit.ledger.to_jsonl(), policy=Repeated, head=bandit.ledger.head)
             assert found.holds
@@ -484,7 +480,7 @@ def test_a_long_schedule_that_spends_all_it_proved_comes_to_its_end() -> None:
         rho = blocks / scale**2 / 2
         epsilon = zcdp_epsilon(rho * (1 + 1e-9), 1e-6)
         policy = Repeated(epsilon=epsilon, delta=1e-6, uses=blocks, scale=scale)
-        schedule = dpb.Bandit(policy, 2, accept_delta=True)._learner.schedule
+        schedule = learner_for(policy).schedule
         assert schedule.most_squares < math.inf
         assert schedule.block(blocks - 1) is not None
         assert schedule.block(blocks) is None
@@ -525,13 +521,15 @@ def test_single_blocks_are_looked_at_as_they_come() -> None:
         def phase_ends(self) -> Iterator[int]:
             return dpb.AdaPUCB(epsilon=self.epsilon).phase_ends()
 
-    late = Late(epsilon=1.0)
-    bandit = dpb.Bandit(late, 2, noise=SharedNoise(1))
-    schedule = bandit._learner.schedule
+    schedule = learner_for(Late(epsilon=1.0)).schedule
     assert schedule.least_scale == 1.0
-    schedule._rest = iter([Block(schedule._made[-1].last + 1, 2**60, 0.5)])
-    with pytest.raises(dpb.InvalidInput, match=r"a scale of at least 1\.0, as its guarantee requires, not 0\.5"):
-        schedule.block(len(schedule._made))
+    good = schedule.beginning(10)
+    spoilt = Schedule(lambda: iter([*good, Block(good[-1].last + 1, 2**60, 0.5)]))
+    spoilt.least_scale = schedule.least_scale
+    assert spoilt.beginning(10) == good
+    for _ in range(2):
+        with pytest.raises(dpb.InvalidInput, match=r"a scale of at least 1\.0, as its guarantee requires, not 0\.5"):
+            spoilt.block(10)
 
 
 def test_the_tail_of_a_schedule_is_bounded() -> None:
@@ -547,6 +545,13 @@ def test_the_tail_of_a_schedule_is_bounded() -> None:
         assert added <= policy.squared_loss_after(last)
         rest = policy.squared_loss_after(blocks[-1].last)
         assert added + rest >= 0.5 * policy.squared_loss_after(last)
+
+
+def noise_of(size: int, grid_bits: int = 12) -> SharedNoise:
+    """Return a source of noise that is always as large as so many rewards."""
+    noise = SharedNoise(1, grid_bits)
+    noise.draw = lambda scale, mechanism: size * 2**grid_bits  # type: ignore[method-assign]
+    return noise
 
 
 # ---- what is released is the learner's own sum
@@ -602,26 +607,17 @@ def test_a_policy_that_does_not_like_a_value_does_not_get_another(tmp_path: Path
 
 def test_noise_is_added_to_the_sums_of_the_learner() -> None:
     """A kernel that would release something else after the rehearsal gets nothing to release."""
-
-    class Later(Phases):
-        """Its kernel never resets its sum, from the first block on; the rehearsal is left out."""
-
-    noise = SharedNoise(1, grid_bits=4)
-    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
-    bandit = dpb.Bandit(Later(epsilon=1.0), 2, noise=noise)
-    learner = bandit._learner
-    learner.params = SpoiltParams(learner.params.scale, NEVER_RESETS)
-    step_by_step(bandit, lambda n, arm: 1.0, 200)
-    rows = [row.content for row in bandit.ledger if row.number]
+    learner = learner_for(Phases(epsilon=1.0), noise=noise_of(0, grid_bits=4))
+    learner.params = SpoiltParams(learner.params.scale, NEVER_RESETS)  # from the first block on
+    play(learner, lambda n, arm: 1.0, 200)
+    rows = [row.content for row in learner.ledger if row.number]
     assert [row["value"] for row in rows] == [float(row["count"]) for row in rows]
     assert len(rows) > 5
     assert not np.any(learner.state.sums)  # nothing secret ever gets into a kernel's state
 
 
 def test_sums_of_all_rewards_so_far_are_exact() -> None:
-    noise = SharedNoise(1, grid_bits=10)
-    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
-    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), 2, noise=noise)
+    bandit = dpb.Bandit(dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=400), 2, noise=noise_of(0, grid_bits=10))
     rewards = np.random.default_rng(1).integers(1025, size=400) / 1024
     arms = step_by_step(bandit, lambda n, arm: float(rewards[n - 1]), 400)
     released = 0
@@ -630,13 +626,14 @@ def test_sums_of_all_rewards_so_far_are_exact() -> None:
         assert row["value"] == sum(mine[: row["count"]])
         released += 1
     assert released > 20
-    assert not np.any(bandit._learner.state.sums)
+    assert not np.any(json.loads(bandit.to_json())["learner"]["state"]["sums"])
 
 
-def test_spent_shows_more_than_was_promised() -> None:
+def test_spent_shows_more_than_was_promised(tmp_path: Path) -> None:
     """If blocks ever cost more than the guarantee, `spent` would say so."""
-    bandit = dpb.Bandit(Phases(epsilon=0.5), 2)
+    bandit = dpb.Bandit(Phases(epsilon=0.5), 2, journal=tmp_path / "journal")
     step_by_step(bandit, lambda n, arm: 1.0, 16)
-    terms = bandit._learner.terms
-    bandit._learner.terms = replace(terms, person=replace(terms.person, epsilon=0.1))
-    assert str(bandit.spent()) == "0.5 of 0.1 spent"
+    overview = journal_overview(AcknowledgedRecords(tmp_path / "journal"), Phases)
+    assert overview.spent() == bandit.spent()
+    terms = replace(overview.terms, person=replace(overview.terms.person, epsilon=0.1))
+    assert str(replace(overview, terms=terms).spent()) == "0.5 of 0.1 spent"
