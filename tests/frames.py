@@ -6,7 +6,7 @@ from types import FrameType
 
 import dpbandits
 
-_LIBRARY = str(Path(dpbandits.__file__).parent)
+LIBRARY = str(Path(dpbandits.__file__).parent)
 
 
 def library_frames(problem: BaseException | None, seen: set[int] | None = None) -> Iterator[FrameType]:
@@ -17,7 +17,7 @@ def library_frames(problem: BaseException | None, seen: set[int] | None = None) 
     seen.add(id(problem))
     trace = problem.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.startswith(_LIBRARY):
+        if trace.tb_frame.f_code.co_filename.startswith(LIBRARY):
             yield trace.tb_frame
         trace = trace.tb_next
     yield from library_frames(problem.__context__, seen)

@@ -18,9 +18,11 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live.journal import Journal
+from dpbandits.live.step_lock import StepLock
 from dpbandits.mechanisms import recording
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
+from insides import state_of
 from shared_noise import SharedNoise
 from ways_of_answering import WAYS
 
@@ -31,10 +33,6 @@ POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
 
 def opened(path: Path, **options: Any) -> dpb.Bandit:
     return dpb.Bandit(POLICY, ["A", "B"], journal=path, **options)
-
-
-def known(bandit: dpb.Bandit) -> Any:
-    return json.dumps(bandit._learner.snapshot(), sort_keys=True)
 
 
 def read(path: Path) -> Journal:
@@ -74,16 +72,16 @@ def test_a_bandit_resumes_exactly(tmp_path: Path, policy: Policy, way: str) -> N
     for _ in range(3):
         bandit.assign(unit="somebody")
     WAYS[way](bandit, lambda n, arm: (n % 7) / 6, 150)
-    bandit.select()
-    state, ledger = known(bandit), bandit.ledger.to_jsonl()
+    selected = bandit.select()
+    state, ledger = state_of(bandit), bandit.ledger.to_jsonl()
     bandit.detach()
     noise = SharedNoise(1)
     noise.publish = None  # type: ignore[assignment, method-assign]  # noise is drawn ahead; nothing is released
     again = dpb.Bandit(policy, 3, journal=path, noise=noise)
-    assert known(again) == state
+    assert state_of(again) == state
     assert again.ledger.to_jsonl() == ledger
     assert len(again.ledger) > 5
-    assert again.select() == again.arms[bandit._learner.awaited[bandit._learner.selection].arm]  # type: ignore[index]
+    assert again.select() == selected
     assert again.estimates() == bandit.estimates()
 
 
@@ -104,7 +102,7 @@ def test_terms_of_the_beginning_are_kept() -> None:
     again = dpb.Bandit.from_json(bandit.to_json(), noise=SharedNoise(2))
     assert again.guarantee == bandit.guarantee
     fresh = dpb.Bandit(dpb.DPUCBInt(epsilon=3.0, delta=1e-6, horizon=300), ["A", "B"], contributions=4)
-    assert fresh._learner.terms.one_reward.delta > 1.5 * one_reward["delta"]
+    assert fresh.ledger[0].content["reward_guarantee"]["delta"] > 1.5 * one_reward["delta"]
 
 
 def test_a_detached_bandit_takes_no_more_steps(tmp_path: Path) -> None:
@@ -184,19 +182,23 @@ def test_a_bandit_goes_on_with_the_schedule_that_it_began_with(tmp_path: Path, m
     policy = dpb.DPUCBInt(epsilon=9.0, delta=1e-6, horizon=500)
     bandit = dpb.Bandit(policy, 2, journal=path)
     WAYS["step"](bandit, lambda n, arm: 0.5, 50)
-    state = known(bandit)
+    state = state_of(bandit)
     bandit.detach()
     original = dpb.DPUCBInt.guarantee
+
+    def as_written_down(policy: dpb.DPUCBInt) -> float:
+        assert policy.density is not None, "calibrated again"
+        return policy.density
 
     def on_another_machine(self: dpb.DPUCBInt, horizon: float = math.inf) -> dpb.Guarantee:
         guarantee = original(self, horizon)
         return dataclasses.replace(guarantee, epsilon=guarantee.epsilon * factor)
 
-    monkeypatch.setattr("dpbandits.policies.dp_ucb_int._interval_epsilon", None)
+    monkeypatch.setattr(dpb.DPUCBInt, "interval_epsilon", property(as_written_down))
     monkeypatch.setattr(dpb.DPUCBInt, "guarantee", on_another_machine)
     factor = 1 + 1e-9
     again = dpb.Bandit(policy, 2, journal=path)
-    assert known(again) == state
+    assert state_of(again) == state
     assert again.guarantee == bandit.guarantee
     again.detach()
     factor = 0.9  # a tighter bound
@@ -287,16 +289,18 @@ def test_a_forked_child_does_not_keep_the_journal_of_an_owner_that_died(tmp_path
 
 def test_a_forked_child_leaves_the_lock_to_its_parent(tmp_path: Path) -> None:
     """The lock is one for both: a child that unlocked the file would unlock it for everyone."""
-    bandit = opened(tmp_path / "journal")
+    opened(tmp_path / "journal").detach()
+    journal = read(tmp_path / "journal")
     child = os.fork()
     if child == 0:
-        if bandit._journal is not None:
-            bandit._journal.close()
+        journal.close()
         os._exit(0)
     os.waitpid(child, 0)
     with pytest.raises(dpb.JournalError, match="is in use"):
         opened(tmp_path / "journal")
-    bandit.assign()
+    journal.append({"assign": 0, "block": 0})
+    journal.close()
+    assert len(opened(tmp_path / "journal").open_assignments()) == 1
 
 
 def test_a_refused_call_leaves_the_journal_to_the_others(tmp_path: Path) -> None:
@@ -355,10 +359,20 @@ def test_a_call_in_the_middle_of_a_step_leaves_that_its_journal(
     assert len(refused) == 2
 
 
-def test_a_bandit_that_failed_lets_go_when_it_is_used_again(tmp_path: Path) -> None:
+def test_a_bandit_that_failed_lets_go_when_it_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If an interrupt came before it could let go at once."""
     bandit = opened(tmp_path / "journal")
-    bandit._lock.is_midway = True
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "append", interrupted)
+        patched.setattr(StepLock, "after_failure", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            bandit.assign()
+    with pytest.raises(dpb.JournalError, match="is in use"):
+        opened(tmp_path / "journal")
     with pytest.raises(dpb.StepError, match="failed halfway"):
         bandit.spent()
     opened(tmp_path / "journal").assign()
@@ -367,10 +381,8 @@ def test_a_bandit_that_failed_lets_go_when_it_is_used_again(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_closed_does_not_keep_the_other(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     bandit = opened(path)
-    journal = bandit._journal
-    assert journal is not None
-    assert journal._file._handle is not None
-    os.close(journal._file._handle.fileno())
+    (handle,) = (each for each in Path("/proc/self/fd").iterdir() if each.exists() and each.samefile(path))
+    os.close(int(handle.name))
     with pytest.raises(dpb.JournalError, match="Bad file descriptor"):
         bandit.assign()
     opened(path).assign()
@@ -395,14 +407,6 @@ def test_killed_while_a_beginning_is_taken_back(tmp_path: Path, monkeypatch: pyt
             opened(path)
     assert len(list(tmp_path.iterdir())) == 2 - removed
     opened(path).assign()
-
-
-def test_what_a_detached_bandit_has_drawn_is_gone(tmp_path: Path) -> None:
-    bandit = opened(tmp_path / "journal")
-    bandit.close(bandit.assign(), 1.0)
-    assert bandit._learner.releaser.predrawn.count(0) == 1
-    bandit.detach()
-    assert bandit._learner.releaser.predrawn.count(0) == 0
 
 
 class Calls:
@@ -460,9 +464,9 @@ def test_a_record_is_written_in_as_many_pieces_as_it_takes(tmp_path: Path, monke
     Calls(monkeypatch, longest_write=7)
     bandit = opened(tmp_path / "journal")
     bandit.close(bandit.assign(), 1.0)
-    state = known(bandit)
+    state = state_of(bandit)
     bandit.detach()
-    assert known(opened(tmp_path / "journal")) == state
+    assert state_of(opened(tmp_path / "journal")) == state
 
 
 def test_a_journal_that_cannot_be_opened_says_why(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ import pytest
 
 import dpbandits as dpb
 import program_to_kill
-from frames import found_in_frames, library_frames
+from frames import LIBRARY, found_in_frames, library_frames
+from insides import journal_of, learner_of, state_of
 from shared_noise import SharedNoise
 
 pytestmark = pytest.mark.slow
@@ -35,16 +36,25 @@ POLICY = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60)
 Step = Callable[[dpb.Bandit], Any]
 
 
-def opened(path: Path) -> dpb.Bandit:
-    return dpb.Bandit(POLICY, ["A", "B"], journal=path, noise=SharedNoise(1, GRID_BITS))
+class RememberedNoise(SharedNoise):
+    """Remembers what it has drawn. All bandits of a scene draw the same, in a step or ahead of it."""
+
+    def __init__(self, seed: int, grid_bits: int) -> None:
+        super().__init__(seed, grid_bits)
+        self.remembered: list[str] = []
+
+    def draw(self, scale: float, mechanism: int) -> int:
+        drawn = super().draw(scale, mechanism)
+        self.remembered.append(str(drawn))
+        return drawn
+
+
+def opened(path: Path, noise: SharedNoise | None = None) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, ["A", "B"], journal=path, noise=noise or SharedNoise(1, GRID_BITS))
 
 
 def mark_of(path: Path) -> Path:
     return path.with_name(path.name + ".mark")
-
-
-def known(bandit: dpb.Bandit) -> str:
-    return json.dumps(bandit._learner.snapshot(), sort_keys=True)
 
 
 def oldest(bandit: dpb.Bandit) -> Any:
@@ -62,21 +72,20 @@ class Scene:
         for _ in range(closed):
             bandit.close(oldest(bandit), REWARD)
         self.step = step
-        self.before = known(bandit)
+        self.before = state_of(bandit)
         rows = len(bandit.ledger)
         bandit.detach()
         self.files = path.read_bytes(), mark_of(path).read_bytes()
-        bandit = opened(path)
-        bandit._learner.predraw_noise(0)  # a noise that is drawn in the step would be there to be seen
-        bandit._learner.predraw_noise(1)
-        noises = [str(noise) for kept in bandit._learner.releaser.predrawn._noises.values() for _, noise in kept]
+        noise = RememberedNoise(1, GRID_BITS)
+        bandit = opened(path, noise)
         step(bandit)
-        self.after = known(bandit)
+        self.after = state_of(bandit)
         values = [row.content["value"] for row in list(bandit.ledger)[rows:]]
         self.is_release = bool(values)
         self.written = path.stat().st_size - len(self.files[0])
-        self.secrets = [ENCODED, *noises, *(str(value) for value in values)]
+        self.secrets = [ENCODED, *noise.remembered, *(str(value) for value in values)]
         self.secrets += [str(round(value * 2**GRID_BITS)) for value in values]
+        assert noise.remembered
         bandit.detach()
 
     def begin(self, path: Path) -> dpb.Bandit:
@@ -85,16 +94,16 @@ class Scene:
             file.write_bytes(content)
             file.chmod(0o600)
         bandit = opened(path)
-        assert known(bandit) == self.before
+        assert state_of(bandit) == self.before
         return bandit
 
     def check(self, path: Path, bandit: dpb.Bandit, problem: BaseException | None) -> None:
         """Check what is left after the step was hit: in the exception, in memory, on disk."""
         if problem is not None:
             assert found_in_frames(problem, *self.secrets) == []
-        seen = ""
+        seen: dict[str, Any] = {}
         try:
-            seen = known(bandit) if bandit.ledger else ""
+            seen = state_of(bandit) if bandit.ledger else {}
         except dpb.StepError:  # it refuses
             pass
         else:
@@ -102,10 +111,9 @@ class Scene:
         try:
             bandit.detach()
         except dpb.StepError:  # interrupted as it left the lock, where Python takes no interrupts
-            assert bandit._journal is not None
-            bandit._journal.close()
+            journal_of(bandit).close()
         again = opened(path)
-        state = known(again)
+        state = state_of(again)
         assert state in (self.before, self.after)
         if problem is None:
             assert state == self.after  # acknowledged
@@ -151,7 +159,7 @@ class Interrupts:
         self.is_hit = False
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
-        if "dpbandits" not in frame.f_code.co_filename or "tests" in frame.f_code.co_filename:
+        if not frame.f_code.co_filename.startswith(LIBRARY):
             return None
         frame.f_trace_opcodes = True
         opcode = dis.opname[frame.f_code.co_code[frame.f_lasti]]
@@ -209,7 +217,7 @@ def test_an_interrupt_at_any_opcode(scene: Scene, tmp_path: Path, torture: bool)
 @contextmanager
 def failing(bandit: dpb.Bandit, place: str, first: Interrupts, kind: type[BaseException]) -> Iterator[None]:
     """Let something in the middle of a step fail, saying what it should not, and turn on what comes after."""
-    learner = bandit._learner
+    learner = learner_of(bandit)
     owner: Any
     owner, name = {
         "before the step": (learner, "choice" if place == "assign" else "predraw_noise"),
@@ -378,8 +386,8 @@ def test_kills(tmp_path: Path, torture: bool) -> None:
     assert len(answers) == sum("close" in record for record in records)
     for name, reward in closed.items():
         assert answers[int(name.split("-")[1])] in (round(reward * 4096), None)
-    places = bandit._learner.places
-    in_sums = sum(places.released_sums) + sum(flight.total for flight in places.pending.values())
+    places = state_of(bandit)["places"]
+    in_sums = sum(places["landed"]) + sum(total for *_, total in places["flights"])
     assert in_sums == sum(reward for reward in answers.values() if reward is not None)
     # No release was drawn again.
     releases = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)
