@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from counter_parts import parts_of
 from dpbandits.mechanisms import CARRIED, ContinualCounter, insert, release, reserve
 from dpbandits.mechanisms.state import fields_of
 
@@ -62,16 +63,17 @@ def _release(noise: SymbolicNoise, secret: Any, scale: float, mechanism: int = 0
 
 def run(counter: ContinualCounter, items: int) -> tuple[list[Form], list[float]]:
     """Insert so many symbolic rewards with the counter's own kernel; return every sum and all noise scales."""
-    state_class = type(counter._state)
+    params, built = parts_of(counter)
+    state_class = type(built)
     arrays = {}
     for name, declared in fields_of(state_class).items():
-        shape = getattr(counter._state, name).shape
+        shape = getattr(built, name).shape
         holds_values = declared.is_secret or declared.dtype == np.float64
         arrays[name] = np.zeros(shape, object if holds_values else declared.dtype)
     state = state_class(**arrays)
     noise = SymbolicNoise()
     sums = []
     for i in range(1, items + 1):
-        insert(counter._params, state, 0, Form({("reward", i): 1}), noise)
+        insert(params, state, 0, Form({("reward", i): 1}), noise)
         sums.append(state.sums[0])
     return sums, noise.scales

@@ -13,7 +13,7 @@ from dpbandits.auditing.account import Account
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.mechanisms import GAUSSIAN, LAPLACE, RESPONSE, release
 from dpbandits.mechanisms.linear import Secret
-from dpbandits.privacy import LaplaceEvent, compose
+from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, compose
 
 pytestmark = pytest.mark.slow
 
@@ -95,11 +95,23 @@ def test_terms_that_mean_many_rewards_are_charged_for_each_of_them() -> None:
         release(noise, Secret(0.0, {("reward", number): 1}), scale)
         return noise
 
-    account = Account(10, 1e-6)
-    account.add(run(2, 10.0), "one", {2: 9})
-    account.add(run(4, 5.0), "two", {4: 6})
+    def played() -> Account:
+        account = Account(10, 1e-6)
+        account.add(run(2, 10.0), "one", {2: 9})
+        account.add(run(4, 5.0), "two", {4: 6})
+        return account
+
+    account = played()
     assert account.losses.tolist() == [0.0, 0.1, 0.1, 0.2, 0.2, 0.2, 0.1, 0.1, 0.1, 0.0]
-    assert sorted((number, len(places)) for number, places in account._together()) == [(2, 1), (4, 2), (7, 1)]
     account.settle(np.inf)
     assert (account.worst, account.adversary) == (4, "two")
     assert account.epsilon == pytest.approx(0.2)
+    charged = {number: [10.0] for number in range(2, 10)} | {number: [10.0, 5.0] for number in (4, 5, 6)}
+    for number in range(1, 11):  # once more with a release of one reward that costs more than all of these
+        noise = TaintNoise(number)
+        release(noise, Secret(0.0, {("reward", number): 1}), 1.0, GAUSSIAN)
+        account = played()
+        account.add(noise, "three")
+        account.settle(np.inf)
+        events: list[Event | float] = [GaussianEvent(1.0), *map(LaplaceEvent, charged.get(number, []))]
+        assert (account.worst, account.epsilon) == (number, compose(events, 1e-6).epsilon)

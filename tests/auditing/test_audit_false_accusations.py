@@ -12,7 +12,9 @@ from dpbandits._kernel import kernel
 from dpbandits.auditing import ViewName
 from dpbandits.auditing.actions_view import ActionsView
 from dpbandits.auditing.pairs import Pair
-from dpbandits.auditing.view import Candidate
+from dpbandits.auditing.trials import Outcomes, Trials
+from dpbandits.auditing.view import SEARCH, Candidate
+from dpbandits.environments.environment import Environment
 from dpbandits.mechanisms.draws import uniform
 from dpbandits.mechanisms.state import public
 from dpbandits.policies import Policy, Setup, hold, select, update
@@ -103,13 +105,24 @@ def test_the_test_does_not_listen_to_the_search(monkeypatch: pytest.MonkeyPatch)
     asked: dict[str, Any] = {"horizon": 9, "trials": 20_000, "smallest_mass": 0.0}
     assert not any(dpb.audit(Private(COIN, 0.05), seed=seed, **asked).refuted for seed in range(8))
 
+    outcomes = Trials.outcomes
+    searched: dict[tuple[Trials, Environment], Outcomes] = {}  # in the half that says how much to take
+
+    def noted(played: Trials, environment: Environment, trials: int, *key: int) -> Outcomes:
+        found = outcomes(played, environment, trials, *key)
+        if key[0] == SEARCH and key[-1] == 1:
+            before = searched.get((played, environment))
+            searched[played, environment] = found if before is None else before.joined(found)
+        return found
+
     def reused(view: ActionsView, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> Any:
         counts = []
         for candidate in candidates:
-            sides = [view._seen[side][1].beginnings(candidate.event.later) for side in candidate.sides]
+            sides = [searched[view.trials, side].beginnings(candidate.event.later) for side in candidate.sides]
             shares = [side.count(candidate.event.codes).sum() / side.trials for side in sides]
             counts.append(tuple(int(trials * share) for share in shares))
         return counts
 
+    monkeypatch.setattr(Trials, "outcomes", noted)
     monkeypatch.setattr(ActionsView, "count", reused)
     assert sum(dpb.audit(Private(COIN, 0.05), seed=seed, **asked).refuted for seed in range(8)) >= 4

@@ -34,6 +34,7 @@ from dpbandits.engine.cpu import CPUPlayer
 from dpbandits.engine.game import Game
 from dpbandits.engine.gpu import GPUPlayer, has_gpu
 from dpbandits.engine.loop import play_runs
+from dpbandits.engine.seeds import number_of_policy
 from dpbandits.environments.given import Given
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.policies import Policy, Variant
@@ -79,7 +80,7 @@ def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int
     given, trials = Given(rewards, 2), Trials(policy, 2, steps, seed=5)
     assert trials.is_exact == (steps == 9)
     outcomes = trials.outcomes(given, 40, 7)
-    seed = np.random.SeedSequence(trials._entropy, spawn_key=(seed_key(given), 7, 0))
+    seed = np.random.SeedSequence((5, number_of_policy(policy)), spawn_key=(seed_key(given), 7, 0))
     plain = played(policy, rewards, SeededNoise(seed), 40)
     compiled = {
         trials.sequence(code, given, 40, 7): count
@@ -112,7 +113,7 @@ def scored(policy: Policy, rewards: list[float], others: list[float], runs: int)
     scores = trials.scores(given, given, Given(others, 2), runs, 1)
     assert scores.shape == (runs, COLUMNS)
     assert not (scores[:, NOTE].astype(int) & UNSCORED).any()
-    source = SeededNoise(np.random.SeedSequence(trials._entropy, spawn_key=(seed_key(given), 1, 0)))
+    source = SeededNoise(np.random.SeedSequence((2, number_of_policy(policy)), spawn_key=(seed_key(given), 1, 0)))
     seen = []
     for _ in range(runs):
         watched = WatchedNoise(source, np.zeros(500), np.zeros(SEEN, dtype=np.int64))

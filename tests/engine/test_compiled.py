@@ -10,6 +10,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
+from counter_parts import parts_of
 from dpbandits import _kernel
 from dpbandits._kernel import generic, kernel
 from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
@@ -67,13 +68,15 @@ def test_counters_are_bitwise_equal(make: Callable[[SeededNoise], ContinualCount
     rewards = np.random.default_rng(5).random(ITEMS)
     plain = make(SeededNoise(9))
     expected = [plain.insert(reward) for reward in rewards]
-    compiled = make(SeededNoise(9))
+    params, state = parts_of(make(SeededNoise(9)))
     sums = np.zeros(ITEMS)
-    _count(compiled._params, compiled._state, rewards, SeededNoise(9), sums)
+    _count(params, state, rewards, SeededNoise(9), sums)
     assert sums.tolist() == expected
     # CUDA code would find the tuple's own methods `count` and `index` before such a field.
-    assert not {*plain._params._fields, *plain._state._fields} & set(dir(tuple))
-    for field, (a, b) in zip(plain._state._fields, zip(plain._state, compiled._state, strict=True), strict=True):
+    assert not {*params._fields, *state._fields} & set(dir(tuple))
+    plain_params, plain_state = parts_of(plain)
+    assert plain_params._fields == params._fields
+    for field, (a, b) in zip(state._fields, zip(plain_state, state, strict=True), strict=True):
         assert np.array_equal(a, b), field
 
 

@@ -131,7 +131,6 @@ def test_a_driver_that_was_interrupted_twice_can_begin_again(monkeypatch: pytest
         with pytest.raises(KeyboardInterrupt):
             results.throw(KeyboardInterrupt)
     assert list(driver.results(play, chunks_of(SEED, 10, 10))) == [10]
-    driver._pool.shutdown()
 
 
 @pytest.mark.usefixtures("threads")

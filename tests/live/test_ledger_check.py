@@ -14,8 +14,7 @@ from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.assignment_ranges import AssignmentRange, fit_together
 from dpbandits.live.checking.check_page import to_page
 from dpbandits.mechanisms import Hybrid, RecordingNoise, SecureNoise
-from dpbandits.policies import POLICIES, Policy
-from dpbandits.policies import release_intervals as interval_module
+from dpbandits.policies import POLICIES, Block, Policy
 from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
@@ -363,14 +362,14 @@ def test_what_was_spent_is_not_told_at_a_delta_that_is_only_promised() -> None:
 
 def test_a_schedule_is_made_as_far_as_the_rows_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever writes row 0 chooses the density, and the whole table of a thin endless schedule takes ten seconds."""
-    made, original = [], interval_module._irregular
+    made, original = [], dpb.DPUCBInt.blocks
 
-    def counted(*arguments: Any) -> Iterator[int]:
-        for n in original(*arguments):
-            made.append(n)
-            yield n
+    def counted(policy: dpb.DPUCBInt, horizon: int) -> Iterator[Block]:
+        for block in original(policy, horizon):
+            made.append(block)
+            yield block
 
-    monkeypatch.setattr(interval_module, "_irregular", counted)
+    monkeypatch.setattr(dpb.DPUCBInt, "blocks", counted)
     forged = contents_of(dpb.DPUCBInt(epsilon=3.0, delta=1e-6))
     made.clear()
     forged[0]["live_policy"]["density"] = 1e-4

@@ -1,6 +1,7 @@
 """The interval series, the paper's corollaries, and calibration."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import oracles
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import (
+    DPUCBInt,
     Series,
     calibrate_interval,
     interval_epsilon,
@@ -310,6 +312,27 @@ def test_release_times_one_by_one(series: Series, epsilon: float, horizon: int) 
     times = list(release_sequence(epsilon, 1.1, series, horizon=horizon))
     assert times == release_times(epsilon, 1.1, series, horizon=horizon).tolist()
     assert all(type(n) is int for n in times)
+
+
+@pytest.mark.parametrize("series", ["y", "x"])
+def test_release_times_are_found_as_they_are_asked_for(series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a policy are made of them, and the whole table of a thin endless schedule takes seconds."""
+    searched, cumsum = [], np.cumsum
+
+    def counted(powers: Any) -> Any:
+        searched.append(len(powers))
+        return cumsum(powers)
+
+    monkeypatch.setattr(np, "cumsum", counted)
+    times = release_sequence(1e-4, 1.1, series, horizon=10**9)
+    assert sum(searched) == 0
+    first = [next(times) for _ in range(5)]
+    assert sum(searched) < 3 * first[-1] + 5 * 10**4
+    assert sum(searched) > 0
+    blocks = DPUCBInt(epsilon=1.0, delta=1e-6, series=series, density=1e-4).blocks(10**9)
+    searched.clear()
+    assert next(blocks).last == first[0]
+    assert sum(searched) < 3 * first[0] + 10**4
 
 
 @pytest.mark.parametrize("v", [1.0000001, 1.1, 1.5])

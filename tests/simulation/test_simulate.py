@@ -10,7 +10,6 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits import kernel
-from dpbandits._progress import Progress
 from dpbandits.engine.driver import Chunk
 from dpbandits.environments import Replay, Uniform
 from dpbandits.mechanisms import public
@@ -188,38 +187,6 @@ def test_what_is_no_environment_is_refused() -> None:
 def test_what_is_no_policy_is_refused(policies: object, message: str) -> None:
     with pytest.raises(dpb.WrongKind, match=message):
         regrets(policies=policies)
-
-
-def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as bar:
-        bar.advance(5)
-    assert capsys.readouterr().err == ""
-    with Progress(10, "runs", shown=True) as bar:
-        bar.describe("ucb")
-        bar._start()  # as the timer would
-        bar.advance(10)
-        bar._bar.refresh()
-    shown = capsys.readouterr().err
-    assert "ucb" in shown
-    assert "10/10" in shown
-    assert "time left" in shown
-
-
-def test_a_progress_bar_inside_another_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as outer:
-        outer._start()
-        with Progress(5, "schedules tried", shown=True) as inner:
-            inner._start()
-            inner.describe("calibrating")
-            inner._bar.refresh()
-        outer.describe("ucb")
-        outer._bar.refresh()
-    with Progress(5, "schedules tried", shown=True) as alone:
-        alone._start()
-        assert alone._is_shown
-    shown = capsys.readouterr().err
-    assert "ucb" in shown
-    assert "calibrating" not in shown
 
 
 @pytest.mark.parametrize(
