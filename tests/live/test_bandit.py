@@ -6,7 +6,7 @@ import math
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,23 +16,14 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live import Assignment, Spent
-from dpbandits.live.blocks import Schedule
 from dpbandits.live.configuration import Terms
-from dpbandits.live.live_noise import LiveNoise, Releaser
 from dpbandits.live.spent_budget import spent_on, worst_scales
 from dpbandits.mechanisms import (
-    CARRIED,
-    GAUSSIAN,
-    LAPLACE,
     SecureNoise,
     SeededNoise,
-    normal,
-    release,
-    reserve,
-    uniform,
 )
-from dpbandits.policies import Block, Policy
-from dpbandits.privacy import DiscreteLaplaceEvent, Ledger, compose, zcdp_epsilon
+from dpbandits.policies import Policy
+from dpbandits.privacy import DiscreteLaplaceEvent, compose, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from insides import state_of
 from phases import Phases
@@ -689,87 +680,3 @@ def test_noise_that_cannot_be_drawn_changes_nothing() -> None:
     a = bandit.assign()
     assert before != state_of(bandit)
     bandit.close(a, 1.0)
-
-
-def due_noise() -> LiveNoise:
-    noise = LiveNoise(scale_bits=24)
-    noise.due(1, 2.0, 0.75)
-    return noise
-
-
-@pytest.mark.parametrize(
-    ("arm", "scale", "mechanism"), [(0, 2.0, LAPLACE), (1, 2.5, LAPLACE), (1, 2.0, GAUSSIAN), (1, CARRIED, LAPLACE)]
-)
-def test_only_the_release_that_is_due_is_handed_over(arm: int, scale: float, mechanism: int) -> None:
-    with pytest.raises(dpb.StepError, match="which is not due"):
-        release(due_noise(), 5, scale, mechanism, arm)
-
-
-def test_a_release_is_handed_over_once() -> None:
-    noise = due_noise()
-    with pytest.raises(dpb.StepError, match="did not make the release"):
-        noise.check_taken()
-    assert release(noise, 10**9, 2.0, LAPLACE, 1) == 0.75  # whatever the kernel hands in
-    noise.check_taken()
-    with pytest.raises(dpb.StepError, match="which is not due"):
-        release(noise, 5, 2.0, LAPLACE, 1)
-    for generic in (reserve, uniform, normal):
-        with pytest.raises(TypeError, match="LiveNoise"):
-            generic(*(noise, 2.0) if generic is reserve else (noise,))
-
-
-def test_a_release_is_drawn_and_written_down() -> None:
-    releaser = Releaser(SharedNoise(1), Ledger())
-    drawn = releaser.release(Block(1, 5, 2.0), 5 * 4096, 1, {"release": 1}, None)
-    assert abs(drawn.value - 5) < 30
-    content = releaser.ledger[0].content
-    assert (content["value"], content["scale"], content["arm"], content["release"]) == (drawn.value, 2.0 * 4096, 1, 1)
-    again = Releaser(SharedNoise(2), Ledger())
-    assert again.release(Block(1, 5, 2.0), 0, 1, {"release": 1}, drawn) == drawn
-    assert again.ledger.head == releaser.ledger.head
-
-
-# ---- schedules
-
-
-def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
-    """An exception ends a generator for good; the schedule makes a new one."""
-    trouble = iter([False, False, True, False, False])
-
-    def blocks() -> Iterator[Block]:
-        for block in Phases(epsilon=1.0).blocks(1000):
-            if next(trouble, False):
-                raise KeyboardInterrupt
-            yield block
-
-    schedule = Schedule(blocks)
-    schedule.most_squares = 3.0
-    assert schedule.block(1) == Block(9, 24, 1.0)
-    with pytest.raises(KeyboardInterrupt):
-        schedule.block(2)
-    assert schedule.block(2) == Block(25, 56, 1.0)
-    assert schedule.beginning(3) == list(Phases(epsilon=1.0).blocks(60))
-    for _ in range(2):
-        with pytest.raises(dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves"):
-            schedule.block(3)
-    schedule.most_squares = 4.0
-    assert schedule.block(3) == Block(57, 120, 1.0)  # nothing was counted twice
-    schedule.most_squares = math.inf
-    assert schedule.block(100) is None
-
-
-@pytest.mark.parametrize(
-    "blocks",
-    [
-        [Block(2, 5, 1.0)],
-        [Block(1, 5, 1.0), Block(7, 9, 1.0)],
-        [Block(1, 5, 1.0), Block(1, 5, 1.0)],
-        [Block(1, 5, 1.0), Block(6, 9, 1.0), Block(1, 12, 1.0)],
-        [Block(1, 5, 1.0), Block(1, 9, 1.0), Block(10, 12, 1.0)],
-        [Block(1, 5, 0.0)],
-        [Block(1, 5, float("nan"))],
-    ],
-)
-def test_blocks_that_do_not_fit_together_are_refused(blocks: list[Block]) -> None:
-    with pytest.raises(dpb.InvalidInput, match="of a policy to follow those before, not"):
-        Schedule(lambda: iter(blocks)).block(len(blocks) - 1)

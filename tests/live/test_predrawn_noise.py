@@ -160,6 +160,19 @@ def test_a_snapshot_has_nothing_of_what_was_drawn_ahead() -> None:
     assert "271828182" not in repr(learner.releaser.predrawn)
 
 
+def test_noise_is_used_once_and_in_the_order_in_which_it_was_drawn() -> None:
+    noise = SharedNoise(1)
+    drawn = iter([10, 20, 30, 40])
+    noise.draw = lambda scale, mechanism: next(drawn)  # type: ignore[method-assign]
+    ahead = PredrawnNoise(noise)
+    ahead.draw(0, [1.0, 2.0])
+    ahead.draw(1, [5.0])
+    assert [ahead.count(arm) for arm in (0, 1, 2)] == [2, 1, 0]
+    assert [ahead.take(0, 1.0), ahead.take(1, 5.0), ahead.take(0, 2.0)] == [10, 30, 20]
+    assert ahead.take(0, 7.0) == 40  # there was none: it is drawn now
+    assert [ahead.count(arm) for arm in (0, 1, 2)] == [0, 0, 0]
+
+
 def test_noise_of_another_scale_is_not_used() -> None:
     ahead = PredrawnNoise(SecureNoise())
     ahead.draw(0, [1.0])
