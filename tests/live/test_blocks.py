@@ -52,8 +52,10 @@ def test_an_interrupted_schedule_goes_on_where_it_was() -> None:
     for _ in range(2):
         with pytest.raises(dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves"):
             schedule.block(3)
-    schedule.most_squares = 4.0
-    assert schedule.block(3) == Block(57, 120, 1.0)  # nothing was counted twice
+    schedule.most_squares = 5.0  # neither was counted twice, nor is anything counted as if it had been
+    assert [schedule.block(3), schedule.block(4)] == [Block(57, 120, 1.0), Block(121, 248, 1.0)]
+    with pytest.raises(dpb.InvalidInput, match="to be within what its `squared_loss_after` leaves"):
+        schedule.block(5)
     schedule.most_squares = math.inf
     assert schedule.block(100) is None
 

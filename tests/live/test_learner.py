@@ -363,6 +363,8 @@ def test_nothing_but_a_release_changes_the_state_of_the_policy(policy: Policy) -
         state = to_plain(learner.state)
         learnt += len(released.draws)
     assert learnt == len(rows_of(learner)) >= 3
+    values = {arm: [row["value"] for row in rows] for arm, rows in by_arm(learner).items()}
+    assert [list(each.values) for each in learner.statistics] == [values.get(arm, []) for arm in range(3)]
     forget(learner.state)
     assert to_plain(learner.state) == state  # nothing secret had ever got into it
 
@@ -515,6 +517,8 @@ def test_a_learner_goes_on_from_its_own_json(policy: Policy) -> None:
             before = written(moving)
             moving = moved(moving, make)
             assert written(moving) == before
+            assert moving.selection == whole.selection
+            assert [each.values for each in moving.statistics] == [each.values for each in whole.statistics]
         visit = Visit(f"{person // 2:032x}", f"{person + 2**20:032x}")
         assert whole.choice(visit.unit) == moving.choice(visit.unit)
         is_selection = person % 50 == 0
