@@ -1,9 +1,9 @@
 """The policies that a live bandit can be made of, each with settings that release often."""
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
-from phases import Phases
 
 HORIZON = 400
 SERVABLE: list[Policy] = [

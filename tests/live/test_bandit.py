@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live import Assignment, Spent
 from dpbandits.live.configuration import Terms
 from dpbandits.live.spent_budget import spent_on, worst_scales
@@ -26,7 +27,6 @@ from dpbandits.policies import Policy
 from dpbandits.privacy import DiscreteLaplaceEvent, compose, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from insides import state_of
-from phases import Phases
 from shared_noise import SharedNoise
 from threads import in_threads
 from ways_of_answering import step_by_step

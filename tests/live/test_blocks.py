@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live.blocks import PendingBlock, Places, Schedule
 from dpbandits.policies import Block
-from phases import Phases
 
 SINGLE = [Block(1, 2, 1.0), Block(3, 5, 1.0), Block(6, 9, 1.0)]
 CUMULATIVE = [Block(1, 2, 1.0), Block(1, 5, 2.0), Block(1, 9, 3.0)]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live.journal import Journal
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from insides import state_of
-from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 

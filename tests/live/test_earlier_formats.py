@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live import persistence
 from dpbandits.live.blocks import live_scale
 from dpbandits.live.journal import Journal
@@ -19,7 +20,6 @@ from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, dp_ucb_int
 from explore_then_commit import ExploreThenCommit
 from learners import handed_out, learner_for
-from phases import Phases
 from plain_scale import PlainScale
 from servable_policies import SERVABLE
 from shared_noise import SharedNoise

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live import Comparison, Estimate
 from dpbandits.live.blocks import schedule_of
 from dpbandits.live.estimates import Estimator, Statistic, Weights, best_weights, interval, lower_limit
@@ -16,7 +17,6 @@ from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
 from explore_then_commit import ExploreThenCommit
 from interval_coverage import acceptance_region, coverage_matrix, simulated_estimates, simultaneous
-from phases import Phases
 from shared_noise import SharedNoise
 from ways_of_answering import WAYS
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal_format import mark_of
 from dpbandits.live.learner import ClosingReleases, Learner
@@ -16,7 +17,6 @@ from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
 from dpbandits.policies import is_ours
 from explore_then_commit import ExploreThenCommit
-from phases import Phases
 from plain_scale import PlainScale
 
 BEFORE = Path(__file__).with_name("before")

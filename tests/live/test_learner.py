@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live.blocks import Schedule, entering_limit
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.units import PastAssignment, Visit
@@ -17,7 +18,6 @@ from dpbandits.mechanisms.state import forget, to_plain
 from dpbandits.policies import Block, Policy
 from explore_then_commit import ExploreThenCommit
 from learners import NOBODY, closed, handed_out, learner_for, play
-from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 

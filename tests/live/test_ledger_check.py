@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits import Budget, InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.assignment_ranges import AssignmentRange, fit_together
@@ -18,7 +19,6 @@ from dpbandits.policies import POLICIES, Block, Policy
 from dpbandits.privacy import zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from ledgers import contents_of
-from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 from tampering import Content, chained, copied

@@ -8,6 +8,7 @@ import pytest
 
 import dpbandits as dpb
 from command_output import command_output
+from doubling_phases import Phases
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.configuration import Configuration
 from dpbandits.live.experiment_overview import Overview
@@ -16,7 +17,6 @@ from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms.linear import Leak
 from dpbandits.policies import Policy, is_ours
 from explore_then_commit import ExploreThenCommit
-from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 from shown_to_owner import everything_reported, page_of
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 FILES = {
     ExploreThenCommit.name: Path(__file__).parents[2] / "examples/explore_then_commit.py:ExploreThenCommit",
-    "phases": Path(__file__).parents[1] / "phases.py:Phases",
+    "phases": Path(__file__).parents[1] / "doubling_phases.py:Phases",
 }
 every_servable_policy = pytest.mark.parametrize("policy", SERVABLE, ids=shown)
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits import _forks
 from dpbandits.live.predrawn_noise import MOST, PredrawnNoise
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from learners import closed, handed_out, learner_for
-from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 from threads import in_threads

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import Phases
 from dpbandits.live.journal import Journal
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
-from phases import Phases
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 from tainted_noise import TaintedNoise

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dpbandits as dpb
+from doubling_phases import FIRST, Phases, State
 from dpbandits import kernel
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.blocks import Schedule, schedule_of
@@ -25,7 +26,6 @@ from dpbandits.privacy import scale_for, zcdp_epsilon
 from explore_then_commit import ExploreThenCommit
 from insides import state_of
 from learners import learner_for, play
-from phases import FIRST, Phases, State
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 from ways_of_answering import step_by_step
