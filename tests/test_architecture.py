@@ -24,7 +24,9 @@ def test_the_document_shows_the_picture() -> None:
 
 
 def test_every_file_has_a_name_of_its_own() -> None:
-    repeated = [name for name, times in Counter(path.name for path in FILES).items() if times > 1]
+    """Tests and their helpers as well: they are imported by their names alone."""
+    tests = list(Path(__file__).parent.rglob("*.py"))
+    repeated = [name for name, times in Counter(path.name for path in FILES + tests).items() if times > 1]
     assert repeated == []
 
 
