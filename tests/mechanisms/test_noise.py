@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
 from numpy.typing import NDArray
+from opendp.mod import Measurement
 from scipy import stats
 
 from dpbandits.errors import InvalidInput, WrongKind
@@ -157,18 +158,28 @@ def test_secure_values_lie_on_the_grid_and_do_not_saturate() -> None:
 
 
 @pytest.mark.parametrize("grid_bits", [0, 1, 12, 20])
-def test_secure_loss_is_never_above_the_schedule(grid_bits: int) -> None:
+def test_secure_loss_is_never_above_the_schedule(grid_bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By OpenDP's own word on the measurement that is drawn from."""
+    drawn_from, draw = [], Measurement.__call__
+
+    def noted(measurement: Any, secret: Any) -> Any:
+        drawn_from.append(measurement)
+        return draw(measurement, secret)
+
+    monkeypatch.setattr(Measurement, "__call__", noted)
     noise = SecureNoise(grid_bits)
     for epsilon in [0.1, 0.3, 1.0, 1 / 3, math.pi, 1e-4, 0.7, *np.random.default_rng(1).uniform(0.01, 3, 40)]:
         scale = scale_for(float(epsilon))
-        measurement, event = noise._mechanism(scale, LAPLACE)
-        assert measurement.map(2**grid_bits) <= epsilon
+        noise.draw(scale, LAPLACE)
+        assert drawn_from[-1].map(2**grid_bits) <= epsilon
+        event = noise.event(scale)
         assert isinstance(event, DiscreteLaplaceEvent)
         assert event.epsilon <= epsilon
-        response, _ = noise._mechanism(scale, RESPONSE)
-        assert response.map(1) <= epsilon
-        gaussian, _ = noise._mechanism(scale, GAUSSIAN)
-        assert gaussian.map(2**grid_bits) == pytest.approx(1 / (2 * scale**2))
+        noise.respond(1, scale)
+        assert drawn_from[-1].map(1) <= epsilon
+        noise.draw(scale, GAUSSIAN)
+        assert drawn_from[-1].map(2**grid_bits) == pytest.approx(1 / (2 * scale**2))
+    assert len(drawn_from) == 3 * 47
 
 
 def test_events_say_what_is_done() -> None:
