@@ -444,6 +444,7 @@ def begun() -> Learner:
         (Choice(0, False), named("c"), False),
         (Choice(0.0, 0), named("c"), False),  # type: ignore[arg-type]
         (Choice("0", 0), named("c"), False),  # type: ignore[arg-type]
+        (Choice(0, 0.0), named("c"), False),  # type: ignore[arg-type]
         (Choice(0, 0), Visit("c", None), False),
         (Choice(0, 0), Visit(7, None), False),  # type: ignore[arg-type]
         (Choice(0, 0), NOBODY, False),  # where the rewards of each are counted

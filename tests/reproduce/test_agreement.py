@@ -14,7 +14,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.reproduce import Finding, Measure, Record, Settings, Verdict, agreement
 from dpbandits.reproduce.agreement import FALSE_ALARMS, widening
 from dpbandits.reproduce.confidence import Interval, mean_at
-from showing import summary_of
+from told_study import summary_of
 
 SETTINGS = Settings()
 

@@ -21,7 +21,7 @@ from dpbandits.reproduce.claims import counters, interval_privacy
 from dpbandits.reproduce.claims.counters import tail
 from dpbandits.reproduce.confidence import Interval, difference, log_ratio, mean_at, number, range_within, share
 from dpbandits.reproduce.paper_experiments import DELTA
-from showing import summary_of
+from told_study import summary_of
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ from dpbandits.reproduce import CLAIMS, Finding, Settings, Study, Verdict, check
 from dpbandits.reproduce.claims.any_horizon import SEEDS, runs_without_horizon
 from dpbandits.reproduce.measures import measure_lines, repeated_names
 from dpbandits.reproduce.paper_experiments import FORMS, PANELS, TWO_ARMS
-from dpbandits.reproduce.reproduction_figures import _apart, draw_panel
+from dpbandits.reproduce.reproduction_figures import apart_from_each_other, draw_panel
 
 pytestmark = pytest.mark.slow
 
@@ -248,7 +248,7 @@ def test_a_panel_names_its_curves_and_marks_the_initial_phase(small: Small) -> N
 @pytest.mark.parametrize("places", [[0.5] * 5, [0.0, 0.01, 0.02, 0.9, 0.99], [0.1, 0.5, 0.9], [1.0, 1.0], [0.0]])
 def test_labels_keep_apart_and_in_order(places: list[float]) -> None:
     rooms = [0.12, 0.17, 0.12, 0.2, 0.12][: len(places)]
-    moved = _apart(places, rooms)
+    moved = apart_from_each_other(places, rooms)
     for (one, below), (other, above) in pairwise(zip(moved, rooms, strict=True)):
         assert other - one >= (below + above) / 2 - 1e-6
     assert moved[0] >= rooms[0] / 2 - 1e-6

@@ -11,7 +11,7 @@ import pytest
 from dpbandits.reproduce import CLAIMS, Settings, Study, Verdict
 from dpbandits.reproduce.claims import counters, definition
 from mathematics_of_claims import MATHEMATICS
-from showing import Shown, Told, around, by_kind, flat
+from told_study import Shown, Told, around, by_kind, flat
 
 pytestmark = pytest.mark.slow
 

@@ -90,7 +90,9 @@ class Learner:
         unit, key = visit
         if not (key is None or (is_hash(key) and key not in self.visits)):
             return False
-        if type(choice.arm) is not int or type(choice.block) is bool or not (unit is None or is_hash(unit)):
+        if type(choice.arm) is not int or not (choice.block is None or type(choice.block) is int):
+            return False
+        if not (unit is None or is_hash(unit)):
             return False
         if not 0 <= choice.arm < len(self.statistics) or (unit is None and self.units.contributions > 1):
             return False

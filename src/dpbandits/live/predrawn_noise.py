@@ -1,4 +1,4 @@
-"""NoiseAhead: noise that is drawn before it is needed, so that the time of a release does not tell its size.
+"""PredrawnNoise: noise that is drawn before it is needed, so that the time of a release does not tell its size.
 
 A large noise takes longer to draw than a small one. The noise of an arm's next releases is drawn in earlier steps, many
 at a time once an arm has had many releases, so that a step that draws tells at most something about their sum.

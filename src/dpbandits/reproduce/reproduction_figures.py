@@ -130,7 +130,7 @@ def _label_ends(axes: Any, ends: list[tuple[float, str, str]]) -> None:
     at = [(math.log(max(end, _BELOW)) - low) / (high - low) for end, _, _ in ends]
     order = sorted(range(len(at)), key=at.__getitem__)
     rooms = [_ROOM + _LINE * (ends[i][1].count("\n") - 1) for i in order]
-    for i, place in zip(order, _apart([at[i] for i in order], rooms), strict=True):
+    for i, place in zip(order, apart_from_each_other([at[i] for i in order], rooms), strict=True):
         _, label, colour = ends[i]
         axes.annotate(
             label,
@@ -162,7 +162,7 @@ def _proved(line: Line, horizon: int) -> str:
     return f"proved {privacy_text(guarantee)}"
 
 
-def _apart(places: list[float], rooms: list[float]) -> list[float]:
+def apart_from_each_other(places: list[float], rooms: list[float]) -> list[float]:
     """Return rising places so far apart that each has its room around it, near the given ones and inside [0, 1]."""
     moved = list(places)
     between = [(one + other) / 2 for one, other in pairwise(rooms)]
