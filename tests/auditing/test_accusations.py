@@ -79,8 +79,8 @@ class Private(Policy):
 def test_randomness_of_their_own_protects_too(policy: Policy, view: ViewName) -> None:
     """Random numbers for exploration are no output: what depends on them may depend on the rewards as well."""
     for seed in range(5):
-        found = dpb.audit(policy, view=view, horizon=4, trials=40_000, seed=seed, confidence=0.999)
-        assert not found.refuted
+        result = dpb.audit(policy, view=view, horizon=4, trials=40_000, seed=seed, confidence=0.999)
+        assert not result.refuted
 
 
 def test_and_without_delta_the_actions_tell() -> None:
@@ -106,7 +106,7 @@ def test_the_test_does_not_listen_to_the_search(monkeypatch: pytest.MonkeyPatch)
     def reused(view: ActionsView, pair: Pair, candidates: list[Candidate], trials: int, number: int) -> Any:
         counts = []
         for candidate in candidates:
-            sides = [view._seen[side][1].beginnings(candidate.event.later) for side in candidate.sides]
+            sides = [view._outcomes[side][1].beginnings(candidate.event.later) for side in candidate.sides]
             shares = [side.count(candidate.event.codes).sum() / side.trials for side in sides]
             counts.append(tuple(int(trials * share) for share in shares))
         return counts

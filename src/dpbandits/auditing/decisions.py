@@ -28,7 +28,7 @@ class Memo(NamedTuple):
     run: int
     row: int  # of the paths
     code: int
-    made: int  # decisions
+    decisions: int  # decisions
 
 
 @note_start.register(Decisions)
@@ -44,7 +44,7 @@ def _switch(trace: Decisions, memo: Memo, t: int, arm: int) -> Memo:
     if not trace.is_exact:
         code = ((code + t * trace.arms + int(arm)) * _MULTIPLIER) & _POSITIVE
         code ^= code >> 29
-    return Memo(memo.run, memo.row, code, memo.made)
+    return Memo(memo.run, memo.row, code, memo.decisions)
 
 
 @note_plays.register(Decisions)
@@ -56,7 +56,7 @@ def _plays(trace: Decisions, memo: Memo, t: int, arm: int, plays: int) -> Memo:
             code = code * trace.arms + arm
     if memo.run < len(trace.codes):
         trace.codes[memo.run] = code
-    if memo.made < trace.paths.shape[1]:
-        trace.paths[memo.row, memo.made, 0] = arm
-        trace.paths[memo.row, memo.made, 1] = plays
-    return Memo(memo.run, memo.row, code, memo.made + 1)
+    if memo.decisions < trace.paths.shape[1]:
+        trace.paths[memo.row, memo.decisions, 0] = arm
+        trace.paths[memo.row, memo.decisions, 1] = plays
+    return Memo(memo.run, memo.row, code, memo.decisions + 1)

@@ -32,17 +32,17 @@ def count_actions(
     """
     _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
     arms = _validate.integer("[1, 1000]", arms=arms)
-    given = Given(rewards, arms)
+    environment = Given(rewards, arms)
     trials = _validate.integer("[1, inf)", trials=trials)
-    steps = len(given.rewards)
+    steps = len(environment.rewards)
     if arms**steps > _MAX_SEQUENCES:
-        asked = f"arms={arms} and {counted(steps, 'reward')}"
-        raise InvalidInput(f"Expected {asked} to have at most {_MAX_SEQUENCES} sequences.")
-    played = Trials(policy, arms, steps, _validate.integer("[0, inf)", seed=seed))
-    codes, counts = played.outcomes(given, trials)
+        size = f"arms={arms} and {counted(steps, 'reward')}"
+        raise InvalidInput(f"Expected {size} to have at most {_MAX_SEQUENCES} sequences.")
+    player = Trials(policy, arms, steps, _validate.integer("[0, inf)", seed=seed))
+    codes, counts = player.outcomes(environment, trials)
     return Counter(
         {
-            tuple(arm + 1 for arm in played.sequence(code, given, trials)): found
-            for code, found in zip(codes.tolist(), counts.tolist(), strict=True)
+            tuple(arm + 1 for arm in player.sequence(code, environment, trials)): times
+            for code, times in zip(codes.tolist(), counts.tolist(), strict=True)
         }
     )

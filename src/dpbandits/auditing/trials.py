@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpbandits._phrases import counted
 from dpbandits.auditing.decisions import Decisions
-from dpbandits.auditing.replay_noise import KNOWN, SEEN
+from dpbandits.auditing.replay_noise import COUNTERS, MEASURES
 from dpbandits.auditing.scores import COLUMNS
 from dpbandits.auditing.scoring import NUMBERS, RUNS_OF_ONE, ScoringTask
 from dpbandits.engine.cpu import CPUPlayer
@@ -76,8 +76,8 @@ class Trials:
         self._player: CPUPlayer | GPUPlayer
         if self.on_gpu:
             self._player = GPUPlayer(policy, arms, horizon)
-            needed = 16 * horizon + 8 * NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
-            self._at_once = self._player.runs_at_once(needed)
+            bytes_per_run = 16 * horizon + 8 * NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
+            self._at_once = self._player.runs_at_once(bytes_per_run)
         else:
             self._player = CPUPlayer(policy, arms, horizon)
             self._at_once = max(_FEWEST_AT_ONCE, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
@@ -85,14 +85,14 @@ class Trials:
 
     def outcomes(self, environment: Environment, trials: int, *key: int) -> Outcomes:
         """Play in this environment and count the sequences of arms."""
-        found = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        played = self._driver.results(
+        outcomes = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        chunks = self._driver.results(
             lambda chunk, stop: self._codes(environment, chunk, stop), self._chunks(environment, trials, key)
         )
-        with closing(played):
-            for codes in played:
-                found = found.joined(Outcomes(*np.unique(codes, return_counts=True)))
-        return found
+        with closing(chunks):
+            for codes in chunks:
+                outcomes = outcomes.joined(Outcomes(*np.unique(codes, return_counts=True)))
+        return outcomes
 
     def scores(
         self, environment: Environment, first: Given, second: Given, trials: int, *key: int
@@ -101,21 +101,21 @@ class Trials:
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """
-        played = self._driver.results(
+        chunks = self._driver.results(
             lambda chunk, stop: self._scores(environment, first, second, chunk, stop),
             self._chunks(environment, trials, key),
         )
-        return np.concatenate(list(played))
+        return np.concatenate(list(chunks))
 
     def sequence(self, code: int, environment: Environment, trials: int, *key: int) -> tuple[int, ...]:
         """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments; else none."""
         if self.is_exact:
             return tuple(code // self.arms**place % self.arms for place in range(self.horizon - 1, -1, -1))
-        played = self._driver.results(
+        chunks = self._driver.results(
             lambda chunk, stop: self._path(environment, chunk, stop, code), self._chunks(environment, trials, key)
         )
-        with closing(played):
-            return next((path for path in played if path), ())
+        with closing(chunks):
+            return next((path for path in chunks if path), ())
 
     def _codes(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a number for the sequence of arms of every run."""
@@ -125,11 +125,11 @@ class Trials:
 
     def _path(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64], code: int) -> tuple[int, ...]:
         """Return the arms of the first run of a chunk that has this code; else none."""
-        found = np.flatnonzero(self._codes(environment, chunk, stop) == code)
-        if not len(found):
+        matches = np.flatnonzero(self._codes(environment, chunk, stop) == code)
+        if not len(matches):
             return ()
         task = self._task(environment, 1, self._player.room((0,), np.int64), self.horizon, stop)
-        self._player.play(task, 1, chunk.seed, first=int(found[0]))
+        self._player.play(task, 1, chunk.seed, first=int(matches[0]))
         arms, plays = self._player.fetched(task.trace.paths)[0].T
         decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # what is behind them is not of this run
         return tuple(np.repeat(arms[:decisions], plays[:decisions]).tolist())
@@ -148,18 +148,18 @@ class Trials:
         """Return the scores of every run."""
         player, runs = self._player, chunk.runs
         rows, scores = player.rows(runs), player.room((runs, COLUMNS))
-        played = self._task(environment, runs, player.room((0,), np.int64), self.horizon, stop)
+        task_of_run = self._task(environment, runs, player.room((0,), np.int64), self.horizon, stop)
         while True:
             room = self._room  # another thread may make it larger
             task = ScoringTask(
-                played.environment,
+                task_of_run.environment,
                 first=player.moved(first.configure()),
                 second=player.moved(second.configure()),
-                trace=played.trace,
-                rules=played.rules,
+                trace=task_of_run.trace,
+                rules=task_of_run.rules,
                 numbers=player.room((rows, NUMBERS, room)),
-                seen=player.room((rows, RUNS_OF_ONE, SEEN), np.int64),
-                known=player.room((rows, RUNS_OF_ONE - 1, KNOWN)),
+                counters=player.room((rows, RUNS_OF_ONE, COUNTERS), np.int64),
+                measures=player.room((rows, RUNS_OF_ONE - 1, MEASURES)),
                 scores=scores,
             )
             lacking = player.play(task, runs, chunk.seed)

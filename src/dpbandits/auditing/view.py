@@ -34,12 +34,12 @@ class Candidate:
     @property
     def sides(self) -> tuple[Given, Given]:
         """The likelier rewards first."""
-        both = self.pair.rewards, self.pair.changed
+        both = self.pair.rewards, self.pair.neighbours
         return (both[1], both[0]) if self.is_reversed else both
 
 
 @dataclass
-class Seen:
+class RunStatistics:
     """How far a view understood what it saw."""
 
     runs: int = 0
@@ -62,7 +62,7 @@ class View(ABC):
         self.delta = delta
         self.planned = planned  # trials of an event in the test, with either rewards
         self.smallest_mass = smallest_mass
-        self.seen = Seen()
+        self.statistics = RunStatistics()
 
     @abstractmethod
     def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
@@ -85,15 +85,15 @@ class View(ABC):
         """Say in words what the event is."""
 
     def _best(
-        self, pair: Pair, is_reversed: bool, found: NDArray[Any], other: NDArray[Any], trials: int
+        self, pair: Pair, is_reversed: bool, hits: NDArray[Any], neighbour_hits: NDArray[Any], trials: int
     ) -> tuple[int, Candidate] | None:
         """Return which of these events, given as counts, promises most."""
-        promised = promises(found, other, trials, self.planned, self.delta)
-        promised = np.where(found >= max(1.0, self.smallest_mass * trials), promised, -np.inf)
+        promised = promises(hits, neighbour_hits, trials, self.planned, self.delta)
+        promised = np.where(hits >= max(1.0, self.smallest_mass * trials), promised, -np.inf)
         place = int(np.argmax(promised))
         if not np.isfinite(promised[place]):
             return None
-        mass = float(found[place]) / trials
-        ratio = float(np.log(max(mass - self.delta, 1e-300) / ((other[place] + 0.5) / (trials + 1))))
-        error = float(sum(side[place] for side in log_ratio_errors(found, other, trials)))
+        mass = float(hits[place]) / trials
+        ratio = float(np.log(max(mass - self.delta, 1e-300) / ((neighbour_hits[place] + 0.5) / (trials + 1))))
+        error = float(sum(side[place] for side in log_ratio_errors(hits, neighbour_hits, trials)))
         return place, Candidate(pair, is_reversed, None, mass, ratio, error, float(promised[place]))

@@ -16,7 +16,7 @@ from dpbandits._writing import write_file
 from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
 from dpbandits.auditing.audit_report import write_report
 from dpbandits.auditing.broken import BROKEN
-from dpbandits.auditing.sentences import sentence, settings, shown_rewards
+from dpbandits.auditing.sentences import rewards_text, sentence, settings
 from dpbandits.auditing.views import VIEWS
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
@@ -110,25 +110,25 @@ def audit_command(
         else:
             console().print(_broken_table())
         return
-    needed = {"numba": not exact, "numba_cuda": gpu and not exact, "matplotlib": report is not None}
-    require_extras(*(package for package, is_needed in needed.items() if is_needed))
+    needs = {"numba": not exact, "numba_cuda": gpu and not exact, "matplotlib": report is not None}
+    require_extras(*(package for package, is_needed in needs.items() if is_needed))
     say = _nothing if as_json else print
-    chosen = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
+    target = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
     claim = None
-    if chosen.claim() is None and chosen.guarantee() is None:
+    if target.claim() is None and target.guarantee() is None:
         claim = Budget(epsilon, delta or 0.0)
     else:
-        check_delta(delta, chosen)
+        check_delta(delta, target)
     steps = None if horizon is None else whole("horizon", horizon)
     views = [] if exact else list(VIEWS) if view is None else [_validate.one_of(VIEWS, view=view)]
     parts: list[Audit | ExactAudit] = []
     try:
-        for seen in views:
+        for view_name in views:
             if not _is_refuted(parts):
                 parts.append(
                     audit(
-                        chosen,
-                        view=seen,
+                        target,
+                        view=view_name,
                         arms=_ARMS if arms is None else arms,
                         horizon=steps,
                         trials=whole("trials", trials),
@@ -144,20 +144,21 @@ def audit_command(
                 if len(views) > len(parts) == 1:
                     say(f"(Both attacks together have a confidence of {confidence * 100:.10g}%.)")
         if exact or report is not None or (view is None and not _is_refuted(parts)):
-            parts.append(exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed))
+            parts.append(exact_audit(target, arms=arms, horizon=steps, claim=claim, seed=seed))
             _show(parts[-1], say)
     except KeyboardInterrupt:
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
-    given: dict[str, Any] = {"--delta": delta, "--variant": variant, "--arms": arms, "--horizon": steps, "--view": view}
+    options: dict[str, Any] = {"--delta": delta, "--variant": variant, "--arms": arms, "--horizon": steps}
+    options["--view"] = view
     if not exact:
-        given |= {"--trials": whole("trials", trials), "--confidence": confidence}
-    again = _command(policy, epsilon, {**given, "--seed": seed, "--report": report}, parts)
-    say(f"Again: {again}")
+        options |= {"--trials": whole("trials", trials), "--confidence": confidence}
+    command = _command(policy, epsilon, {**options, "--seed": seed, "--report": report}, parts)
+    say(f"Again: {command}")
     if report is not None:
-        write_report(report, parts, again)
+        write_report(report, parts, command)
         say(f"Report: {report}")
-    document = [found.to_dict() for found in parts]
+    document = [part.to_dict() for part in parts]
     if out is not None:
         write_file(out, (json.dumps(document, indent=2, allow_nan=False) + "\n").encode())
         say(f"Data: {out}")
@@ -170,7 +171,7 @@ def audit_command(
 
 
 def _is_refuted(parts: list[Audit | ExactAudit]) -> bool:
-    return any(found.refuted for found in parts)
+    return any(part.refuted for part in parts)
 
 
 def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
@@ -187,34 +188,34 @@ def _nothing(text: object) -> None:
     """Leave out what is for a person."""
 
 
-def _show(found: Audit | ExactAudit, say: Callable[[Any], None]) -> None:
-    table = Table(title=f"Audit of {label(found.policy)}", show_header=False)
+def _show(result: Audit | ExactAudit, say: Callable[[Any], None]) -> None:
+    table = Table(title=f"Audit of {label(result.policy)}", show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
-    for row in settings(found):
+    for row in settings(result):
         table.add_row(*row)
     if say is print:
         console().print(table)
-    if isinstance(found, Audit):
-        for tested in found.tested:
+    if isinstance(result, Audit):
+        for tested in result.tested:
             say(
                 f"Event: {tested.event}\n"
-                f"  rewards    {shown_rewards(tested.rewards)}: {tested.found:,} of {tested.trials:,}\n"
-                f"  neighbours {shown_rewards(tested.neighbours)}: {tested.other:,} of {tested.trials:,} "
+                f"  rewards    {rewards_text(tested.rewards)}: {tested.hits:,} of {tested.trials:,}\n"
+                f"  neighbours {rewards_text(tested.neighbours)}: {tested.neighbour_hits:,} of {tested.trials:,} "
                 f"(they differ at {tested.position})\n"
-                f"  ln of the ratio {tested.ratio(found.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
+                f"  ln of the ratio {tested.ratio(result.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
             )
-    say(sentence(found))
+    say(sentence(result))
 
 
-def _command(policy: str, epsilon: float, given: dict[str, Any], parts: list[Audit | ExactAudit]) -> str:
+def _command(policy: str, epsilon: float, options: dict[str, Any], parts: list[Audit | ExactAudit]) -> str:
     """Return the command that gives the same once more."""
-    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
-    for option, value in given.items():
-        words += [option, str(value)] if value is not None else []
-    attacks = [found for found in parts if isinstance(found, Audit)]
-    words += ["--exact"] if not attacks else ["--gpu"] if attacks[0].on_gpu else ["--no-gpu"]
-    return shlex.join(words)
+    arguments = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
+    for option, value in options.items():
+        arguments += [option, str(value)] if value is not None else []
+    attacks = [part for part in parts if isinstance(part, Audit)]
+    arguments += ["--exact"] if not attacks else ["--gpu"] if attacks[0].on_gpu else ["--no-gpu"]
+    return shlex.join(arguments)
 
 
 def _broken_table() -> Table:

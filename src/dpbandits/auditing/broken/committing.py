@@ -149,7 +149,7 @@ for _params in (SharedNoiseParams, OneArmOnlyParams, DataDependentTimeParams, Ra
 
 
 @dataclass(frozen=True, kw_only=True)
-class Committing(Policy):
+class BrokenCommittingPolicy(Policy):
     """What the four share: they claim epsilon, and nothing is proved of them."""
 
     source = "made to be refuted"
@@ -175,28 +175,28 @@ class Committing(Policy):
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)
 
 
-class SharedNoise(Committing):
+class SharedNoise(BrokenCommittingPolicy):
     """One noise for all arms."""
 
     name = "broken/shared-noise"
     params = SharedNoiseParams
 
 
-class OneArmOnly(Committing):
+class OneArmOnly(BrokenCommittingPolicy):
     """Noise for the first arm."""
 
     name = "broken/one-arm-only"
     params = OneArmOnlyParams
 
 
-class DataDependentTime(Committing):
+class DataDependentTime(BrokenCommittingPolicy):
     """Released after so many successes of an arm."""
 
     name = "broken/data-dependent-time"
     params = DataDependentTimeParams
 
 
-class RawTieBreak(Committing):
+class RawTieBreak(BrokenCommittingPolicy):
     """Means rounded to 0.1; the raw sum decides between equal ones."""
 
     name = "broken/raw-tie-break"

@@ -27,11 +27,11 @@ from dpbandits.privacy import Guarantee
 
 
 class State(NamedTuple):
-    """Where every arm stands and what it was last seen to give; `kept` and `row` are for mistakes that need them."""
+    """Where every arm stands and what it was last seen to give; `carried` and `row` are for mistakes that need them."""
 
     tally: Tally
     means: Annotated[Any, public("arms")]
-    kept: Annotated[Any, secret("arms")]
+    carried: Annotated[Any, secret("arms")]
     row: Annotated[Any, public("one", dtype=np.int64)]
 
 
@@ -65,7 +65,7 @@ def in_phases(params: type) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phased(PhasePolicy):
+class BrokenPhasePolicy(PhasePolicy):
     """What these mistakes share: they claim epsilon, and nothing is proved of them."""
 
     source = "made to be refuted"

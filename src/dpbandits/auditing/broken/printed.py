@@ -61,11 +61,11 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     if t <= len(state.counts) * params.interval:
         return
     spread = root(params.tables, t)
-    for waiting in range(len(state.counts)):
-        n = state.counts[waiting]
+    for each in range(len(state.counts)):
+        n = state.counts[each]
         if n % params.interval == 0:  # drawn again at every step
-            mean = release(noise, state.sums[waiting], float(n) ** params.half_v, LAPLACE, waiting) / n
-            state.indices[waiting] = mean + spread * inverse_root(params.tables, n)
+            mean = release(noise, state.sums[each], float(n) ** params.half_v, LAPLACE, each) / n
+            state.indices[each] = mean + spread * inverse_root(params.tables, n)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ EVERY, MANY, FEW = 0, 48, 8  # how many rewards of single steps are followed, be
 _BLOCKS = 64  # so many are all followed, and of the later ones fewer and fewer
 
 
-class Hidden:
+class HiddenRewards:
     """Random rewards of arms that are more or less good, as secrets; or all of them 0, or 1 (`level`).
 
     `until` maps every term that is followed to the last reward that it means, and `totals` to the sum of its rewards.
