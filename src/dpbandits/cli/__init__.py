@@ -65,11 +65,11 @@ def _in_words(problem: OSError) -> str:
 
 def _print_trace(problem: Exception) -> None:
     """Print where a mistake was made, without the dozens of lines that only say how the command was called."""
-    found = traceback.TracebackException.from_exception(problem)
-    found.stack = traceback.StackSummary.from_list(
-        [frame for frame in found.stack if not _CALLING.search(frame.filename) and frame.filename != __file__]
+    trace = traceback.TracebackException.from_exception(problem)
+    trace.stack = traceback.StackSummary.from_list(
+        [frame for frame in trace.stack if not _CALLING.search(frame.filename) and frame.filename != __file__]
     )
-    print("".join(found.format()), end="", file=sys.stderr)
+    print("".join(trace.format()), end="", file=sys.stderr)
 
 
 def _be_quiet() -> None:
@@ -78,8 +78,8 @@ def _be_quiet() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         print(f"dpbandits {__version__}")
         raise typer.Exit
 

@@ -77,11 +77,11 @@ def compare_command(
     check_folder(out=out)
     if keep is not None:
         check_folder(keep=keep)
-    chosen = _cases(instances, environment, epsilon)
+    case_list = _cases(instances, environment, epsilon)
     try:
         board = compare(
             contenders(policies, delta),
-            chosen,
+            case_list,
             horizon=whole("horizon", horizon),
             runs=whole("runs", runs),
             seed=seed,
@@ -95,8 +95,8 @@ def compare_command(
     if as_json:
         print_json({"yardstick": board.yardstick, "scores": board.scores, "ranking": board.standings()})
         return
-    if len(chosen) <= _SHOWN_CASES:
-        for case in chosen:
+    if len(case_list) <= _SHOWN_CASES:
+        for case in case_list:
             _show_case(case.name, [score for score in board.scores if score.case == case.name])
     _show_ranking(board)
     print(f"Scores: {out / 'scores.csv'}\nFigure: {out / 'comparison.png'}")
@@ -106,12 +106,12 @@ def _cases(instances: str | None, environment: str | None, epsilon: str | None) 
     """Return all cases. An epsilon that none of them would look at is refused."""
     sets = listed(_INSTANCES if instances is None and environment is None else instances or "")
     levels = parse_levels(_EPSILON if epsilon is None else epsilon)
-    found = cases(sets, levels) if sets or environment is None else []
+    case_list = cases(sets, levels) if sets or environment is None else []
     if environment is not None:
-        found += at_levels(environment, environment_from(environment), levels)
+        case_list += at_levels(environment, environment_from(environment), levels)
     elif epsilon is not None and all(text.split(":")[0] == "random" for text in sets):
         raise InvalidInput(f"Expected epsilon={epsilon!r} only with bandits that bring none, unlike {instances}.")
-    return found
+    return case_list
 
 
 def write_files(board: Leaderboard, out: Path) -> None:

@@ -16,7 +16,7 @@ from dpbandits.policies import Policy
 
 def policy_class(text: str) -> type[Policy]:
     """Return the policy class that a text such as "mine.py:ExploreThenCommit" names. The file is run."""
-    file, name, module = _found(text, policy="mine.py:ExploreThenCommit")
+    file, name, module = _named_module(text, policy="mine.py:ExploreThenCommit")
     kind = getattr(module, name, None)
     if inspect.isclass(kind) and issubclass(kind, Policy) and kind is not Policy and inspect.isabstract(kind):
         lacking = " and ".join(f"`{method}`" for method in sorted(kind.__abstractmethods__))
@@ -29,30 +29,30 @@ def policy_class(text: str) -> type[Policy]:
 
 def environment_from(text: str) -> Environment:
     """Return the environment that a text such as "mine.py:stars" names, or that its class or function makes."""
-    file, name, module = _found(text, environment="mine.py:stars")
-    found = getattr(module, name, None)
-    if not isinstance(found, Environment) and callable(found):
+    file, name, module = _named_module(text, environment="mine.py:stars")
+    environment = getattr(module, name, None)
+    if not isinstance(environment, Environment) and callable(environment):
         try:
-            found = found()
+            environment = environment()
         except Exception as problem:  # noqa: BLE001  (it may do anything)
             reason = f"{type(problem).__name__}: {one_line(problem)}"
             raise InvalidInput(f"Expected {name}() in {file!r} to make an environment. It ends in {reason}") from None
-    if not isinstance(found, Environment):
+    if not isinstance(environment, Environment):
         what = "an Environment, or a class or function that makes one"
         raise InvalidInput(f"Expected {name!r} in {file!r} to be {what}.")
-    return found
+    return environment
 
 
-def _found(text: str, **example: str) -> tuple[str, str, ModuleType]:
+def _named_module(text: str, **example: str) -> tuple[str, str, ModuleType]:
     """Return file, name and module of a text."""
     ((what, such_as),) = example.items()
     file, _, name = text.rpartition(":")
     if not file.endswith(".py") or not name:
         raise InvalidInput(f"Expected {what}={text!r} as FILE.py:NAME, such as {such_as}.")
-    return file, name, _loaded(Path(file))
+    return file, name, _load_module(Path(file))
 
 
-def _loaded(path: Path) -> ModuleType:
+def _load_module(path: Path) -> ModuleType:
     """Return the module of a file, run once for every version of it.
 
     Its name follows from path and content: the same in every process, so that compiled kernels are found on disk

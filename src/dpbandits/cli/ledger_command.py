@@ -69,7 +69,7 @@ def verify_command(
     if claim is None and delta:
         raise InvalidInput(f"Expected delta={delta} together with a claim.")
     try:
-        found = check_ledger(
+        check = check_ledger(
             _text_of(file),
             claim=None if claim is None else Budget(_validate.real("(0, inf)", claim=claim), delta),
             head=head,
@@ -79,17 +79,17 @@ def verify_command(
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
     if as_json:
-        print_json(found.to_dict())
+        print_json(check.to_dict())
     else:
-        _say(str(found))
+        _say(str(check))
     if report is not None:
-        words: list[Any] = ["dpbandits", "ledger", "verify", file]
+        arguments: list[Any] = ["dpbandits", "ledger", "verify", file]
         for option, value in (("--claim", claim), ("--delta", delta or None), ("--head", head), ("--policy", policy)):
-            words += [] if value is None else [option, value]
-        write_file(report, to_page(found, file.name, shlex.join(map(str, words))).encode("utf-8", "replace"))
+            arguments += [] if value is None else [option, value]
+        write_file(report, to_page(check, file.name, shlex.join(map(str, arguments))).encode("utf-8", "replace"))
         if not as_json:
             print(f"Report: {report}")
-    raise typer.Exit(STATUS[found.verdict])
+    raise typer.Exit(STATUS[check.verdict])
 
 
 @ledger_app.command("show")
@@ -110,8 +110,8 @@ def show_command(file: File, policy: OwnPolicy = None, as_json: AsJson = False) 
     else:
         screen.print(_configuration_table(first))
         screen.print(_releases_table(first, [(row.number, row.content) for row in rows]))
-        found = check_ledger(text, policy=None if policy is None else policy_class(policy))
-        screen.print(_costs_table(found)) if found.arms else _say(f"What it cost is not known. {found.sentence}")
+        check = check_ledger(text, policy=None if policy is None else policy_class(policy))
+        screen.print(_costs_table(check)) if check.arms else _say(f"What it cost is not known. {check.sentence}")
     print(f"Head: {ledger.head[0]}:{ledger.head[1]}")
 
 
@@ -188,11 +188,11 @@ def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]
     return table
 
 
-def _costs_table(found: LedgerCheck) -> Table:
+def _costs_table(check: LedgerCheck) -> Table:
     table = Table(title="Costs so far, of every arm's worst reward")
     for column in ("arm", "releases", "rewards in them", "epsilon"):
         table.add_column(column, justify="left" if column == "arm" else "right", overflow="fold")
-    for arm in found.arms:
+    for arm in check.arms:
         _add(table, str(arm.arm), f"{arm.releases:,}", f"{arm.rewards:,}", f"{arm.epsilon:.6g}")
     return table
 
@@ -200,9 +200,9 @@ def _costs_table(found: LedgerCheck) -> Table:
 def _settings(settings: object) -> str:
     if not isinstance(settings, dict):
         return shown(settings)
-    given = {key: value for key, value in settings.items() if value is not None and key != "name"}
-    words = ", ".join(f"{key}={_number(value)}" for key, value in given.items())
-    return f"{settings['name']}: {words}" if "name" in settings else words
+    values = {key: value for key, value in settings.items() if value is not None and key != "name"}
+    text = ", ".join(f"{key}={_number(value)}" for key, value in values.items())
+    return f"{settings['name']}: {text}" if "name" in settings else text
 
 
 def _promise(plain: object) -> str:

@@ -61,9 +61,9 @@ def print_rows(
         return
     print(fill(title, screen.width))
     for name, *values in rows:
-        said = [f"{column}: {value}" for column, value in zip(columns[1:], values, strict=True) if value]
+        paragraphs = [f"{column}: {value}" for column, value in zip(columns[1:], values, strict=True) if value]
         print(name.replace("\n", ""))
-        for paragraph in said if is_text else ["; ".join(said)]:
+        for paragraph in paragraphs if is_text else ["; ".join(paragraphs)]:
             print(_indented(" ".join(paragraph.split()), screen.width))
     if caption:
         print(fill(caption, screen.width))

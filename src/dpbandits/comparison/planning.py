@@ -100,12 +100,12 @@ def plan(
 def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) -> list[tuple[str, float, Policy]]:
     """Return every policy with the levels at which it answers, all of which it keeps."""
     levels = list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
-    found = []
+    questions = []
     for name, contender in by_name(policies).items():
         if isinstance(contender, Policy):
             proved = proved_epsilon(made(name, contender, math.inf), horizon)
-            alike = [level for level in levels if keeps(proved, level) and keeps(level, proved)]
-            own = [*alike, proved][:1]
+            equal_levels = [level for level in levels if keeps(proved, level) and keeps(level, proved)]
+            own = [*equal_levels, proved][:1]
         else:
             own = levels
         if not own:
@@ -117,8 +117,8 @@ def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) 
                 level = "an ε" if epsilon == math.inf else f"ε = {epsilon:g}"
                 what = "nothing" if proved == math.inf else f"ε = {proved:g}"
                 raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved of it.")
-            found.append((name, epsilon, policy))
-    return found
+            questions.append((name, epsilon, policy))
+    return questions
 
 
 def _runs(policy: Policy, environment: Environment, horizon: int, runs: int) -> int:

@@ -79,9 +79,9 @@ class GPUPlayer:
             raise InvalidInput(
                 f"Expected the kernels of {self._policy.name} to compile for the GPU. Without it (gpu=False) they may."
             ) from problem
-        found = self.fetched(answers)
-        check_answer(self._policy, self._arms, int(found.min(initial=0)))
-        return int(found.max(initial=0))
+        results = self.fetched(answers)
+        check_answer(self._policy, self._arms, int(results.min(initial=0)))
+        return int(results.max(initial=0))
 
     def rules(self, stop: NDArray[np.int64]) -> Rules:
         """Return the rules of runs. They see `stop` as it is now, and nothing that is written there later."""

@@ -47,7 +47,7 @@ def classes_in(*values: Any) -> tuple[type, ...]:
             for part in value:
                 yield from walk(part)
 
-    return tuple(found for value in values for found in walk(value))
+    return tuple(cls for value in values for cls in walk(value))
 
 
 def check_kernels(classes: tuple[type, ...]) -> None:

@@ -109,7 +109,9 @@ class _Schedules:
         delta, horizon, grid_bits = self._budget.delta, self._horizon, self._grid_bits
         if delta > 0 and _MANY < releases <= MAX_COMPOSED:
             # The other theorems find more for so many releases, and take longer.
-            found = pld_epsilon(interval_events(epsilon, *self._kind, horizon=horizon, grid_bits=grid_bits), delta)
-            if math.isfinite(found):
-                return found
+            epsilon_at_delta = pld_epsilon(
+                interval_events(epsilon, *self._kind, horizon=horizon, grid_bits=grid_bits), delta
+            )
+            if math.isfinite(epsilon_at_delta):
+                return epsilon_at_delta
         return interval_guarantee(epsilon, *self._kind, delta=delta, horizon=horizon, grid_bits=grid_bits).epsilon

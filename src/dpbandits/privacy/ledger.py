@@ -130,11 +130,11 @@ def verify(text: str, head: Head | None = None) -> Head:
         head: the number and the hash of the last row, as they were kept; by default any end will do.
     """
     validated_head(head)
-    found = (-1, GENESIS)
+    end = (-1, GENESIS)
     for row in _verified_rows(text):
-        found = (row.number, row.hash)
-    _check_head(found, head)
-    return found
+        end = (row.number, row.hash)
+    _check_head(end, head)
+    return end
 
 
 def canonical_json(content: Mapping[str, Any]) -> str:
@@ -177,10 +177,10 @@ def _verified_rows(text: str) -> Iterator[Row]:
         yield expected
 
 
-def _check_head(found: Head, expected: Head | None) -> None:
-    if expected is not None and found != tuple(expected):
+def _check_head(end: Head, expected: Head | None) -> None:
+    if expected is not None and end != tuple(expected):
         raise LedgerError(
-            f"The ledger ends at row {found[0]} with hash {found[1]}, "
+            f"The ledger ends at row {end[0]} with hash {end[1]}, "
             f"not at the expected head, row {shown(expected[0])} with hash {expected[1][:64]}."
         )
 

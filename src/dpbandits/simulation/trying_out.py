@@ -33,10 +33,10 @@ def try_out(environment: Environment, horizon: int) -> None:
         sums = [float(block_sum(params, arm, plays, int(t), noise)) for t in starts]
         _check_range(f"sums {of_arm} over {counted(plays, 'play')}", np.array(sums), plays)
         mean = float(environment.means[arm])
-        for what, found in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / plays)):
-            if abs(found - mean) > _TOLERANCE:
+        for what, average in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / plays)):
+            if abs(average - mean) > _TOLERANCE:
                 raise InvalidInput(
-                    f"Expected {what} {of_arm} to have the mean {mean:g} that it states, not {found:.3g}."
+                    f"Expected {what} {of_arm} to have the mean {mean:g} that it states, not {average:.3g}."
                 )
 
 
