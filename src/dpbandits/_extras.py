@@ -20,10 +20,10 @@ def require_extras(*packages: str) -> None:
     absent = [package for package in packages if find_spec(package) is None]
     if absent:
         names = [package.replace("_", "-") for package in absent]
-        named = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        listing = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         verb = "is" if len(absent) == 1 else "are"
         extras = ",".join(dict.fromkeys(EXTRA_OF[package] for package in absent))
         raise MissingExtra(
-            f"{named} {verb} needed for this and {verb} not installed: pip install 'dpbandits[{extras}]'",
+            f"{listing} {verb} needed for this and {verb} not installed: pip install 'dpbandits[{extras}]'",
             name=absent[0],
         )

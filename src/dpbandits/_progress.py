@@ -15,12 +15,12 @@ class Progress:
 
     _is_taken = threading.Lock()  # held by the bar that is shown
 
-    def __init__(self, total: int, what: str, shown: bool | None = None) -> None:
+    def __init__(self, total: int, what: str, is_wanted: bool | None = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        console = Console(stderr=True, force_terminal=shown or None)
+        console = Console(stderr=True, force_terminal=is_wanted or None)
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -29,7 +29,7 @@ class Progress:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            disable=not (console.is_terminal if shown is None else shown),
+            disable=not (console.is_terminal if is_wanted is None else is_wanted),
         )
         self._task: Any = self._bar.add_task("", total=total)
         self._lock = threading.Lock()

@@ -7,7 +7,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.auditing import ViewName
-from dpbandits.auditing.actions_view import ActionsView, shortened
+from dpbandits.auditing.actions_view import ActionsView, arms_text
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.pairs import Pair, all_pairs, early_time, first_pairs, variation
 from dpbandits.auditing.releases_view import ReleasesView
@@ -116,6 +116,6 @@ def test_releases_that_are_impossible_with_the_neighbours_are_an_event(monkeypat
 
 
 def test_long_sequences_are_shortened() -> None:
-    assert shortened([1, 2, 2]) == "1,2,2"
-    assert shortened([1] * 30 + [2] * 10) == "1 x 30, 2 x 10"
-    assert shortened([1, 2] * 20).startswith("... 1 x 1, 2 x 1")
+    assert arms_text([1, 2, 2]) == "1,2,2"
+    assert arms_text([1] * 30 + [2] * 10) == "1 x 30, 2 x 10"
+    assert arms_text([1, 2] * 20).startswith("... 1 x 1, 2 x 1")

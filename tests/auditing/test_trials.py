@@ -90,8 +90,8 @@ def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int
 
 def test_a_sequence_is_read_up_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind it there is whatever was there before: the memory of a GPU is not cleared."""
-    room, rewards = CPUPlayer.room, [float(t % 3 == 1) for t in range(70)]
-    monkeypatch.setattr(CPUPlayer, "room", lambda *asked: room(*asked) - 5)
+    new_array, rewards = CPUPlayer.new_array, [float(t % 3 == 1) for t in range(70)]
+    monkeypatch.setattr(CPUPlayer, "new_array", lambda *given: new_array(*given) - 5)
     trials = Trials(dpb.DPIMED(epsilon=1.0, first_phase=2), 2, 70, seed=5)
     code = int(trials.outcomes(Given(rewards, 2), 1).codes[0])
     assert len(trials.sequence(code, Given(rewards, 2), 1)) == 70

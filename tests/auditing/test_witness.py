@@ -151,7 +151,7 @@ def test_a_bound_above_the_claim_is_no_refutation(policy: Policy) -> None:
     result = dpb.exact_audit(policy, arms=2, horizon=12)
     assert (result.refuted, verdict(result)) == (False, "cannot be told")
     assert result.epsilon > result.claim.epsilon
-    assert result.certain_loss.epsilon <= result.claim.epsilon
+    assert result.shown.epsilon <= result.claim.epsilon
     if policy.what != RARE_LEAK:  # type: ignore[attr-defined]
         assert "That is an upper bound" in sentence(result)
 
@@ -160,7 +160,7 @@ def test_a_bound_above_the_claim_is_no_refutation(policy: Policy) -> None:
 def test_wrong_ones_nearby_are_refuted(policy: Policy) -> None:
     result = dpb.exact_audit(policy, arms=2, horizon=12)
     assert (result.refuted, verdict(result)) == (True, "exceeds the claim")
-    assert result.claim.epsilon < result.certain_loss.epsilon <= result.epsilon
+    assert result.claim.epsilon < result.shown.epsilon <= result.epsilon
 
 
 def test_every_reward_of_a_short_run_is_followed() -> None:
@@ -168,14 +168,14 @@ def test_every_reward_of_a_short_run_is_followed() -> None:
     for weak in (104, 151, 202):
         result = dpb.exact_audit(Adaptive(TENTH, 1.0, low=weak), arms=2, horizon=256)
         assert result.refuted
-        assert result.certain_loss.reward == weak - 1
-        assert result.certain_loss.epsilon == pytest.approx(10.0)
+        assert result.shown.reward == weak - 1
+        assert result.shown.epsilon == pytest.approx(10.0)
     right = dpb.exact_audit(Adaptive(TENTH, 1.0), arms=2)
     assert not right.refuted
     short, long = right.parts
-    assert short.rewards_followed == short.steps == 256
-    assert 100 < long.rewards_followed < long.steps
-    assert f"{long.rewards_followed:,} of {long.steps:,} (2 arms)" in sentence(right)
+    assert short.followed == short.steps == 256
+    assert 100 < long.followed < long.steps
+    assert f"{long.followed:,} of {long.steps:,} (2 arms)" in sentence(right)
 
 
 def test_constants_may_be_read() -> None:

@@ -11,7 +11,7 @@ from scipy import stats
 
 import dpbandits as dpb
 from dpbandits.comparison import Answer, Contender, Plan, Shares, plan
-from dpbandits.comparison.advice import shown
+from dpbandits.comparison.advice import value_with_margin
 from dpbandits.comparison.comparison_figures import plan_figure
 from dpbandits.environments import Beta, Replay
 from dpbandits.policies import Policy
@@ -290,7 +290,7 @@ def test_a_cost_below_zero_is_told_as_it_is() -> None:
     ],
 )
 def test_numbers_have_the_digits_that_their_margins_leave(value: float, margin: float, most: int, text: str) -> None:
-    assert shown(value, margin, most=most) == text
+    assert value_with_margin(value, margin, most=most) == text
 
 
 def test_the_best_of_several_policies() -> None:

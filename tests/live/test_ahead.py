@@ -86,7 +86,7 @@ def test_a_bad_block_that_is_far_away_disturbs_nobody() -> None:
     learner.releaser.predrawn.drop()
     schedule, filling = learner.schedule, learner.places.filling[arm]
     good = schedule.beginning(filling + 2)
-    del schedule._made[filling + 2 :]
+    del schedule._blocks_so_far[filling + 2 :]
     schedule._blocks = lambda: iter([*good, Block(good[-1].last + 1, 10**6, 0.5)])
     schedule._rest = None
     learner.predraw_noise(arm)

@@ -700,7 +700,7 @@ def test_noise_that_cannot_be_drawn_changes_nothing() -> None:
 
 def due_noise() -> LiveNoise:
     noise = LiveNoise(scale_bits=24)
-    noise.due(1, 2.0, 0.75)
+    noise.allow(1, 2.0, 0.75)
     return noise
 
 

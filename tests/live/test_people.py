@@ -92,7 +92,7 @@ def test_an_assignment_outside_of_every_block_uses_up_nothing(sticky: bool) -> N
     filled = [bandit.assign() for _ in range(2 * PLAYS)]
     early = bandit.assign(unit="early")
     units = bandit._learner.units
-    assert units.may_enter(units.hashed("early"))
+    assert units.may_enter(units.hashed_unit("early"))
     assert bandit.assign(unit="early") == early  # nothing more can enter
     assert bandit._learner.assigned == len(filled) + 1
     assert len(filled) == bandit._learner.places.entered
@@ -316,7 +316,7 @@ def test_keys_of_visits_are_checked() -> None:
 def test_a_key_and_a_name_of_the_same_text_have_different_hashes() -> None:
     units = fresh()._learner.units
     (visit,) = units.hashed_visits([("text", "text")])
-    assert len({units.hashed("text"), units.hashed_key("text"), visit.key}) == 3
+    assert len({units.hashed_unit("text"), units.hashed_key("text"), visit.key}) == 3
 
 
 # ---- records that somebody made up

@@ -527,9 +527,9 @@ def test_single_blocks_are_looked_at_as_they_come() -> None:
     bandit = dpb.Bandit(late, 2, noise=SharedNoise(1))
     schedule = bandit._learner.schedule
     assert schedule.least_scale == 1.0
-    schedule._rest = iter([Block(schedule._made[-1].last + 1, 2**60, 0.5)])
+    schedule._rest = iter([Block(schedule._blocks_so_far[-1].last + 1, 2**60, 0.5)])
     with pytest.raises(dpb.InvalidInput, match=r"a scale of at least 1\.0, as its guarantee requires, not 0\.5"):
-        schedule.block(len(schedule._made))
+        schedule.block(len(schedule._blocks_so_far))
 
 
 def test_the_tail_of_a_schedule_is_bounded() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import dpbandits as dpb
 from blocking import uninstall
-from dpbandits.live.reporting.findings import Findings, short_names, shortened
+from dpbandits.live.reporting.findings import Findings, short_names, shortened_name
 from dpbandits.live.reporting.release_history import spent_over_releases
 from serving import SharedNoise
 from shows import drawn_in, page_of
@@ -193,7 +193,7 @@ def test_the_figure_ends_where_the_bandit_is() -> None:
 def test_short_names() -> None:
     assert short_names(["A", "B"], 10) == ["A", "B"]
     assert short_names(["same" * 10] * 2, 9) == ["sames…ame"] * 2
-    assert shortened("abcdefghij", 7) == "abcd…ij"
+    assert shortened_name("abcdefghij", 7) == "abcd…ij"
     assert len(set(short_names([f"{'x' * 50}{number}{'y' * 50}" for number in range(99)], 12))) == 99
 
 

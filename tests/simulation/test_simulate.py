@@ -191,35 +191,35 @@ def test_what_is_no_policy_is_refused(policies: object, message: str) -> None:
 
 
 def test_the_progress_bar_waits_a_second(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as bar:
+    with Progress(10, "runs", is_wanted=True) as bar:
         bar.advance(5)
     assert capsys.readouterr().err == ""
-    with Progress(10, "runs", shown=True) as bar:
+    with Progress(10, "runs", is_wanted=True) as bar:
         bar.describe("ucb")
         bar._start()  # as the timer would
         bar.advance(10)
         bar._bar.refresh()
-    shown = capsys.readouterr().err
-    assert "ucb" in shown
-    assert "10/10" in shown
-    assert "time left" in shown
+    is_wanted = capsys.readouterr().err
+    assert "ucb" in is_wanted
+    assert "10/10" in is_wanted
+    assert "time left" in is_wanted
 
 
 def test_a_progress_bar_inside_another_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as outer:
+    with Progress(10, "runs", is_wanted=True) as outer:
         outer._start()
-        with Progress(5, "schedules tried", shown=True) as inner:
+        with Progress(5, "schedules tried", is_wanted=True) as inner:
             inner._start()
             inner.describe("calibrating")
             inner._bar.refresh()
         outer.describe("ucb")
         outer._bar.refresh()
-    with Progress(5, "schedules tried", shown=True) as later:
+    with Progress(5, "schedules tried", is_wanted=True) as later:
         later._start()
         assert later._is_shown
-    shown = capsys.readouterr().err
-    assert "ucb" in shown
-    assert "calibrating" not in shown
+    is_wanted = capsys.readouterr().err
+    assert "ucb" in is_wanted
+    assert "calibrating" not in is_wanted
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,9 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         if not self.action_space.contains(action):
             raise InvalidInput(f"Expected action={action!r} to be an arm in [0, {self.environment.arms}).")
         self._t += 1
-        drawn = float(reward(self._params, int(action), self._t, SeededNoise(self.np_random)))
+        value = float(reward(self._params, int(action), self._t, SeededNoise(self.np_random)))
         info = {"regret": float(self.environment.gaps[action])}
-        return np.int64(0), drawn, False, self._t >= self.horizon, info
+        return np.int64(0), value, False, self._t >= self.horizon, info
 
 
 gymnasium.register("dpbandits/Bandit-v0", entry_point="dpbandits.adapters.gymnasium:BanditEnv")

@@ -120,11 +120,11 @@ class ActionsView(View):
                     # The arms that were divided away are zeros now.
                     ending = round(math.log(later, self.trials.arms)) if later > 1 else 0
                     arms = [arm + 1 for arm in sequence[: len(sequence) - ending]]
-                    return shortened(arms) + (" and any after" if ending else "")
+                    return arms_text(arms) + (" and any after" if ending else "")
         return "unknown"
 
 
-def shortened(arms: list[int]) -> str:
+def arms_text(arms: list[int]) -> str:
     """Return arms as 1,2,2 or, if there are many, as the last stretches: ... 1 x 50, 2 x 50."""
     if len(arms) <= 20:
         return ",".join(map(str, arms))

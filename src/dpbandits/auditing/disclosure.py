@@ -17,7 +17,7 @@ from dpbandits.auditing.taint import TaintNoise
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
-from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
+from dpbandits.mechanisms.linear import Leak, Secret, Unknown, value_and_form
 from dpbandits.policies.policy import Policy
 
 _TRIES = 12
@@ -44,7 +44,7 @@ def _release(noise: _RepeatingNoise, secret: Any, scale: float, mechanism: int =
         raise _ImpossibleRelease
     released = noise.values[noise.releases]
     noise.releases += 1
-    value, form = parts(secret)
+    value, form = value_and_form(secret)
     if scale == CARRIED and not form and abs(value - released) > 1e-9 * (1 + abs(released)):
         raise _ImpossibleRelease
     return released

@@ -38,7 +38,7 @@ class ExactAudit:
     The runs come in `parts`, each with a number of arms and of steps. What is said of one part, from `arms` to
     `adversary`, is said of the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
     pure losses (for Gaussian noise: the root of twice its zCDP). `epsilon` is what the worst reward, number `worst`,
-    loses at the claim's delta at most, by the accountant; `certain_loss` is what is certainly lost. With a `leak` a
+    loses at the claim's delta at most, by the accountant; `shown` is what is certainly lost. With a `leak` a
     secret was read without noise, and nothing bounds its loss. What is `unknown` is something that this account cannot
     tell, and then there is no verdict unless the rest certainly exceeds the claim. Lines of the policy's kernels that
     no run has executed are `unreached`, as file:line.
@@ -57,7 +57,7 @@ class ExactAudit:
         return self._worst.exceeds
 
     @property
-    def certain_loss(self) -> CertainLoss:
+    def shown(self) -> CertainLoss:
         """The largest loss that is certain, the time of the reward that has it, and who chose the noise."""
         return self._worst.certain_loss
 
@@ -120,7 +120,7 @@ class ExactAudit:
         return {
             **{"policy": repr(self.policy), "arms": self.arms, "horizon": self.horizon, "seed": self.seed},
             **{"runs": self.runs, "refuted": self.refuted, "epsilon": _json_number(self.epsilon), "worst": self.worst},
-            "shown": {**self.certain_loss._asdict(), "epsilon": _json_number(self.certain_loss.epsilon)},
+            "shown": {**self.shown._asdict(), "epsilon": _json_number(self.shown.epsilon)},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
             "proved_by": None if self.proved is None else "dpbandits" if is_ours(self.policy) else "its author",
@@ -130,7 +130,7 @@ class ExactAudit:
                 {
                     **{"arms": part.arms, "horizon": part.horizon, "runs": part.runs, "steps": part.steps},
                     **{"claim": part.claim.to_dict(), "epsilon": _json_number(part.epsilon)},
-                    **{"worst": part.worst, "adversary": part.adversary, "followed": part.rewards_followed},
+                    **{"worst": part.worst, "adversary": part.adversary, "followed": part.followed},
                 }
                 for part in self.parts
             ],

@@ -68,7 +68,7 @@ class Part:
     worst: int
     adversary: str
     certain_loss: CertainLoss  # of any reward
-    rewards_followed: int  # of the rewards, in any run
+    followed: int  # how many rewards were followed, in any run
     leak: str | None
     unknown: str | None
 
@@ -94,7 +94,7 @@ class Run(NamedTuple):
     number: int
     adversary: str
     cut: Cut
-    rewards_followed: int
+    followed: int
 
 
 class FinishedRun(NamedTuple):
@@ -159,7 +159,7 @@ class Runs:
             worst=self.account.worst,
             adversary=self.account.adversary,
             certain_loss=self.account.certain_loss,
-            rewards_followed=int(self.account.is_followed[: self.steps].sum()),
+            followed=int(self.account.is_followed[: self.steps].sum()),
             leak=leak,
             unknown=self.unknown,
         )
@@ -228,7 +228,7 @@ class Runs:
         """Play a run: as it comes, or with this steering and these rewards."""
         dice = random.Random(self.seed * MOST_RUNS * 1000 + run.number)  # noqa: S311
         others = random.Random(dice.getrandbits(62))  # noqa: S311
-        rewards = HiddenRewards(self.arms, self.until, dice, run.rewards_followed, level)
+        rewards = HiddenRewards(self.arms, self.until, dice, run.followed, level)
         steering = self.adversaries[run.adversary](self.arms, others, run.number) if steer is None else steer(others)
         noise = TaintNoise(dice.getrandbits(62), steering)
         noise.plays_in = rewards.plays_in

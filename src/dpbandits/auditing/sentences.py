@@ -56,7 +56,7 @@ def exact_sentence(audit: ExactAudit, claimed: str) -> str:
     if audit.leak is not None:
         return f"Exceeds the claim: {audit.leak} ({where}), so nothing bounds what it loses."
     if audit.refuted:
-        certain = audit.certain_loss
+        certain = audit.shown
         loss = f"reward {certain.reward} loses {certain.epsilon:.6g} ({where}, noise: {certain.adversary})"
         return f"Exceeds the claim: {loss}, and {claimed}."
     if audit.unknown == SILENT:
@@ -92,7 +92,7 @@ def sizes_played(audit: ExactAudit) -> str:
     """Return which numbers of arms and steps were played.
 
     >>> from dpbandits import LDPUCBLaplace, exact_audit
-    >>> played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=5))
+    >>> sizes_played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=5))
     '2 and 3 arms for 5 steps'
     """
     many: dict[int, list[int]] = {part.arms: [] for part in audit.parts}
@@ -119,10 +119,10 @@ def _undeclared(audit: ExactAudit) -> str:
 
 def _unfollowed(audit: ExactAudit) -> str:
     """Return how many rewards were followed, where not all were."""
-    parts = [part for part in audit.parts if part.rewards_followed < part.steps]
+    parts = [part for part in audit.parts if part.followed < part.steps]
     if not parts:
         return ""
-    each = ", ".join(f"{part.rewards_followed:,} of {part.steps:,} ({counted(part.arms, 'arm')})" for part in parts)
+    each = ", ".join(f"{part.followed:,} of {part.steps:,} ({counted(part.arms, 'arm')})" for part in parts)
     return f" Not all rewards were followed in long runs: {each}."
 
 
@@ -164,7 +164,7 @@ def settings(audit: Audit | ExactAudit) -> list[tuple[str, str]]:
 def rewards_text(rewards: Sequence[float]) -> str:
     """Return rewards as digits; long ones as stretches.
 
-    >>> shown_rewards([0, 1, 1]), shown_rewards([0] * 100 + [1] * 50)
+    >>> rewards_text([0, 1, 1]), rewards_text([0] * 100 + [1] * 50)
     ('011', '0 x 100, 1 x 50')
     """
     if len(rewards) <= _LONG:

@@ -15,7 +15,7 @@ from dpbandits.auditing.shifts import groups_of, least_losses
 from dpbandits.auditing.steering import Draw, Steering
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
-from dpbandits.mechanisms.linear import Factor, Form, Leak, Secret, Unknown, parts, size
+from dpbandits.mechanisms.linear import Factor, Form, Leak, Secret, Unknown, size, value_and_form
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 
 _PATIENCE = 256  # noises in one step, after which no adversary chooses them any more
@@ -51,7 +51,7 @@ class TaintNoise:
         """Return a new noise; it is for this secret."""
         form = self._noise_form(scale, mechanism)
         value = reserve(self.seeded, scale, mechanism)
-        total, terms = parts(secret)
+        total, terms = value_and_form(secret)
         if self.steer is not None and self._in_step <= _PATIENCE:
             value = self.steer(Draw(value, scale, arm, total, lambda: self._plays(terms), len(self.values)))
         self.values.append(value)
@@ -63,7 +63,7 @@ class TaintNoise:
 
     def respond(self, secret: Any, scale: float, arm: int) -> float:
         """Release one random bit of one whole reward; nothing is known of the response of anything else."""
-        value, form = parts(secret)
+        value, form = value_and_form(secret)
         rewards = [factor for (kind, _), factor in form.items() if kind == "reward"]
         if rewards != [1] or _noises(form) or self._plays(form) != 1:
             raise Unknown("a response of something that is not one whole reward")
@@ -87,7 +87,7 @@ class TaintNoise:
 
     def open(self, secret: Any) -> float:
         """Return the value of a secret that carries its noise."""
-        value, form = parts(secret)
+        value, form = value_and_form(secret)
         self._note(form)
         return value
 

@@ -119,18 +119,18 @@ class Trials:
 
     def _codes(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a number for the sequence of arms of every run."""
-        codes = self._player.room((chunk.runs,), np.int64)
+        codes = self._player.new_array((chunk.runs,), np.int64)
         self._player.play(self._task(environment, chunk.runs, codes, 0, stop), chunk.runs, chunk.seed)
-        return self._player.fetched(codes)
+        return self._player.to_host(codes)
 
     def _path(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64], code: int) -> tuple[int, ...]:
         """Return the arms of the first run of a chunk that has this code; else none."""
         matches = np.flatnonzero(self._codes(environment, chunk, stop) == code)
         if not len(matches):
             return ()
-        task = self._task(environment, 1, self._player.room((0,), np.int64), self.horizon, stop)
+        task = self._task(environment, 1, self._player.new_array((0,), np.int64), self.horizon, stop)
         self._player.play(task, 1, chunk.seed, first=int(matches[0]))
-        arms, plays = self._player.fetched(task.trace.paths)[0].T
+        arms, plays = self._player.to_host(task.trace.paths)[0].T
         decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # what is behind them is not of this run
         return tuple(np.repeat(arms[:decisions], plays[:decisions]).tolist())
 
@@ -138,33 +138,33 @@ class Trials:
         environment.check_horizon(self.horizon)
         if environment.arms != self.arms:
             raise InvalidInput(f"Expected {environment!r} to have {counted(self.arms, 'arm')}.")
-        paths = self._player.room((self._player.rows(runs), steps, 2), np.int64)
+        paths = self._player.new_array((self._player.rows(runs), steps, 2), np.int64)
         trace = Decisions(self.arms, self.is_exact, codes, paths)
-        return Task(self._player.moved(environment.configure()), trace, self._player.rules(stop))
+        return Task(self._player.to_device(environment.configure()), trace, self._player.rules(stop))
 
     def _scores(
         self, environment: Environment, first: Given, second: Given, chunk: Chunk, stop: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the scores of every run."""
         player, runs = self._player, chunk.runs
-        rows, scores = player.rows(runs), player.room((runs, COLUMNS))
-        task_of_run = self._task(environment, runs, player.room((0,), np.int64), self.horizon, stop)
+        rows, scores = player.rows(runs), player.new_array((runs, COLUMNS))
+        task_of_run = self._task(environment, runs, player.new_array((0,), np.int64), self.horizon, stop)
         while True:
             room = self._room  # another thread may make it larger
             task = ScoringTask(
                 task_of_run.environment,
-                first=player.moved(first.configure()),
-                second=player.moved(second.configure()),
+                first=player.to_device(first.configure()),
+                second=player.to_device(second.configure()),
                 trace=task_of_run.trace,
                 rules=task_of_run.rules,
-                numbers=player.room((rows, NUMBERS, room)),
-                counters=player.room((rows, RUNS_OF_ONE, COUNTERS), np.int64),
-                measures=player.room((rows, RUNS_OF_ONE - 1, MEASURES)),
+                numbers=player.new_array((rows, NUMBERS, room)),
+                counters=player.new_array((rows, RUNS_OF_ONE, COUNTERS), np.int64),
+                measures=player.new_array((rows, RUNS_OF_ONE - 1, MEASURES)),
                 scores=scores,
             )
             lacking = player.play(task, runs, chunk.seed)
             if not lacking:
-                return player.fetched(scores)
+                return player.to_host(scores)
             self._room = 2 * (room + lacking)
 
     def _chunks(self, environment: Environment, trials: int, key: tuple[int, ...]) -> Iterator[Chunk]:

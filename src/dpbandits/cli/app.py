@@ -14,7 +14,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
-class Listed(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command that may not be imported yet: the module that adds it, and the first sentence of its help."""
 
     module: str
@@ -22,19 +22,23 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
-    "plan": Listed("plan", "Find out what privacy will cost, before an experiment begins."),
-    "simulate": Listed(
+    "plan": CommandEntry("plan", "Find out what privacy will cost, before an experiment begins."),
+    "simulate": CommandEntry(
         "simulate", "Play policies many times against Bernoulli arms, or rewards of your own, and show their regret."
     ),
-    "compare": Listed("compare", "Rank policies over many bandits and privacy levels."),
-    "policies": Listed("simulate", "List the policies: names, guarantees, settings, where they come from."),
-    "audit": Listed("audit", "Try to break a privacy claim."),
-    "show": Listed(
+    "compare": CommandEntry("compare", "Rank policies over many bandits and privacy levels."),
+    "policies": CommandEntry("simulate", "List the policies: names, guarantees, settings, where they come from."),
+    "audit": CommandEntry("audit", "Try to break a privacy claim."),
+    "show": CommandEntry(
         "show",
         "Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.",
     ),
-    "ledger": Listed("ledger_command", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."),
-    "reproduce": Listed("reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."),
+    "ledger": CommandEntry(
+        "ledger_command", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."
+    ),
+    "reproduce": CommandEntry(
+        "reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."
+    ),
 }
 
 
@@ -45,8 +49,7 @@ class ImportedWhenRun(TyperGroup):
         super().__init__(**settings)
         imported = self.commands
         self.commands = {
-            name: imported.get(name) or TyperCommand(name, short_help=listed.summary)
-            for name, listed in COMMANDS.items()
+            name: imported.get(name) or TyperCommand(name, short_help=entry.summary) for name, entry in COMMANDS.items()
         }
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

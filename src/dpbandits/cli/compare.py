@@ -14,7 +14,7 @@ from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, Keep, OwnEnvironment, Workers
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.parsing import check_folder, contenders, listed, parse_levels, whole
+from dpbandits.cli.parsing import check_folder, contenders, parse_levels, split_commas, whole
 from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, compare
 from dpbandits.comparison.instances import at_levels
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
@@ -104,7 +104,7 @@ def compare_command(
 
 def _cases(instances: str | None, environment: str | None, epsilon: str | None) -> list[Case]:
     """Return all cases. An epsilon that none of them would look at is refused."""
-    sets = listed(_INSTANCES if instances is None and environment is None else instances or "")
+    sets = split_commas(_INSTANCES if instances is None and environment is None else instances or "")
     levels = parse_levels(_EPSILON if epsilon is None else epsilon)
     case_list = cases(sets, levels) if sets or environment is None else []
     if environment is not None:

@@ -22,8 +22,8 @@ def policy_class(text: str) -> type[Policy]:
         lacking = " and ".join(f"`{method}`" for method in sorted(kind.__abstractmethods__))
         raise InvalidInput(f"Expected {name!r} in {file!r} to be a whole policy. It lacks {lacking}.")
     if not (inspect.isclass(kind) and issubclass(kind, Policy)) or inspect.isabstract(kind):
-        known = ", ".join(_policies_in(module)) or "none"
-        raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {known}.")
+        names = ", ".join(_policies_in(module)) or "none"
+        raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {names}.")
     return kind
 
 

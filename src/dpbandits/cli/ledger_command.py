@@ -14,7 +14,7 @@ from rich.table import Table
 
 from dpbandits import _validate
 from dpbandits._phrases import counted
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
@@ -199,7 +199,7 @@ def _costs_table(check: LedgerCheck) -> Table:
 
 def _settings(settings: object) -> str:
     if not isinstance(settings, dict):
-        return shown(settings)
+        return value_text(settings)
     values = {key: value for key, value in settings.items() if value is not None and key != "name"}
     text = ", ".join(f"{key}={_number(value)}" for key, value in values.items())
     return f"{settings['name']}: {text}" if "name" in settings else text
@@ -207,7 +207,7 @@ def _settings(settings: object) -> str:
 
 def _promise(plain: object) -> str:
     if not isinstance(plain, dict):
-        return shown(plain)
+        return value_text(plain)
     return (
         f"epsilon = {_number(plain.get('epsilon'))}, delta = {_number(plain.get('delta'))} in {plain.get('unit')}, "
         f"horizon {_number(plain.get('horizon'))}, by {plain.get('theorem')}"
@@ -222,4 +222,4 @@ def _add(table: Table, *cells: object) -> None:
 def _number(value: object) -> str:
     if type(value) is float:
         return f"{value:.5g}"
-    return f"{value:,}" if type(value) is int and abs(value) < 10**18 else shown(value).strip("'")
+    return f"{value:,}" if type(value) is int and abs(value) < 10**18 else value_text(value).strip("'")

@@ -10,9 +10,18 @@ from dpbandits.cli.app import app
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, OwnEnvironment
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.parsing import PLOTS, check_ending, contenders, listed, number, parse_levels, parse_means, whole
+from dpbandits.cli.parsing import (
+    PLOTS,
+    check_ending,
+    contenders,
+    number,
+    parse_levels,
+    parse_means,
+    split_commas,
+    whole,
+)
 from dpbandits.comparison import Answer, Plan, plan
-from dpbandits.comparison.advice import shown, shown_share
+from dpbandits.comparison.advice import share_text, value_with_margin
 from dpbandits.environments import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.plots import write_figure
@@ -92,23 +101,23 @@ def plan_command(
     questions = _questions(arms, gap, rate, means, environment)
     if plot is not None and len(questions) > 1:
         raise InvalidInput(f"Expected gap={gap!r} to be one number: a plot shows one plan.")
-    answered = []
-    for guessed in questions:
+    documents = []
+    for question in questions:
         answer = plan(
             contenders(policies, delta),
-            guessed,
+            question,
             horizon=whole("horizon", horizon),
             epsilons=parse_levels(epsilon),
             runs=whole("runs", runs),
             tolerance=tolerance,
             seed=seed,
         )
-        answered.append(_document(answer))
+        documents.append(_document(answer))
         if not as_json:
             _show(answer)
             print(*answer.sentences(), sep="\n")
     if as_json:
-        print_json({"plans": answered})
+        print_json({"plans": documents})
     if plot is not None:
         from dpbandits.comparison.comparison_figures import plan_figure
 
@@ -121,27 +130,27 @@ def _questions(
     arms: int | None, gap: str | None, rate: float | None, means: str | None, environment: str | None
 ) -> list[list[float] | Environment]:
     """Return the means, or the environment, of every question that is asked."""
-    replaced: dict[str, object] = {"arms": arms, "gap": gap, "rate": rate}
+    alternatives: dict[str, object] = {"arms": arms, "gap": gap, "rate": rate}
     if environment is not None:
-        _refuse({**replaced, "means": means}, f"environment={environment!r}")
+        _refuse({**alternatives, "means": means}, f"environment={environment!r}")
         return [environment_from(environment)]
     if means is not None:
-        _refuse(replaced, f"means={means!r}")
-        guessed = parse_means(means)
-        if len(guessed) < 2:
+        _refuse(alternatives, f"means={means!r}")
+        guess = parse_means(means)
+        if len(guess) < 2:
             raise InvalidInput(f"Expected means={means!r} to be at least two success rates, such as 0.12,0.1.")
-        return [guessed]
+        return [guess]
     arms = _validate.integer("[2, 10000]", arms=_ARMS if arms is None else arms)
     rate = _validate.real("[0, 1)", rate=_RATE if rate is None else rate)
     gap = _GAP if gap is None else gap
-    gaps = [_validate.real(f"(0, {1 - rate:g}]", gap=number("gap", size)) for size in listed(gap)]
+    gaps = [_validate.real(f"(0, {1 - rate:g}]", gap=number("gap", size)) for size in split_commas(gap)]
     if not gaps:
         raise InvalidInput(f"Expected gap={gap!r} to be a number, or several with commas.")
     return [[min(rate + size, 1.0), *[rate] * (arms - 1)] for size in gaps]
 
 
-def _refuse(given: dict[str, object], replacement: str) -> None:
-    for name, value in given.items():
+def _refuse(options: dict[str, object], replacement: str) -> None:
+    for name, value in options.items():
         if value is not None:
             raise InvalidInput(f"Expected {name}={value} without {replacement}, which replaces it.")
 
@@ -158,8 +167,8 @@ def _show(answer: Plan) -> None:
         rows.append(
             [
                 *(line.policy, "none" if line is answer.without else f"{line.epsilon:g}"),
-                *(shown_share(worse.mean, worse.margin), unlucky),
-                *(shown(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
+                *(share_text(worse.mean, worse.margin), unlucky),
+                *(value_with_margin(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
             ]
         )
     print_rows(
@@ -175,12 +184,14 @@ def _show(answer: Plan) -> None:
 
 def _document(answer: Plan) -> dict[str, Any]:
     """Return a plan for programs."""
-    advised = answer.recommendation
+    recommendation = answer.recommendation
     return {
         **{"environment": repr(answer.environment), "means": answer.means, "horizon": answer.horizon},
         **{"tolerance": answer.tolerance, "drawing_lots": answer.lots, "without": _line(answer.without)},
         "answers": [{**_line(line), "cost": answer.cost(line)} for line in answer.answers],
-        "advised": None if advised is None else {"policy": advised.policy, "epsilon": advised.epsilon},
+        "advised": None
+        if recommendation is None
+        else {"policy": recommendation.policy, "epsilon": recommendation.epsilon},
         "sentences": answer.sentences(),
     }
 

@@ -21,10 +21,10 @@ from dpbandits.cli.parsing import (
     check_different,
     check_ending,
     check_folder,
-    listed,
     parse_levels,
     parse_means,
     parse_policy,
+    split_commas,
     whole,
 )
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
@@ -91,9 +91,11 @@ def simulate_command(
         check_folder(keep=keep)
     steps = whole("horizon", horizon)
     arms = _environment(means, environment)
-    chosen = _made_at_levels(listed(policies), parse_levels(epsilon), USUAL_DELTA if delta is None else delta)
-    check_delta(delta, *chosen)
-    named = unique_names(chosen)
+    policy_list = _policies_at_levels(
+        split_commas(policies), parse_levels(epsilon), USUAL_DELTA if delta is None else delta
+    )
+    check_delta(delta, *policy_list)
+    named = unique_names(policy_list)
     try:
         result = simulate(named, arms, horizon=steps, runs=whole("runs", runs), seed=seed, workers=workers, folder=keep)
     except KeyboardInterrupt:
@@ -105,18 +107,18 @@ def simulate_command(
         print_json({**about, "horizon": result.horizon, "runs": result.runs, "policies": rows})
     else:
         _show(result, named)
-    said = []
+    notices = []
     if out is not None:
         _write_summary(rows, out)
-        said.append(f"Summary: {out}")
+        notices.append(f"Summary: {out}")
     if all_runs is not None:
         _write(result.to_pandas(), all_runs)
-        said.append(f"All runs: {all_runs}")
+        notices.append(f"All runs: {all_runs}")
     if plot is not None:
         write_figure(result.plot().figure, plot)  # type: ignore[arg-type]
-        said.append(f"Figure: {plot}")
+        notices.append(f"Figure: {plot}")
     if not as_json:
-        print(*said, sep="\n", end="\n" if said else "")
+        print(*notices, sep="\n", end="\n" if notices else "")
 
 
 @app.command("policies")
@@ -126,14 +128,14 @@ def policies_command(
     as_json: AsJson = False,
 ) -> None:
     """List the policies: names, guarantees, settings, where they come from."""
-    made: list[tuple[str, Policy]] = []
+    policy_list: list[tuple[str, Policy]] = []
     for name, kind in POLICIES.items():
-        made.append((name, parse_policy(name, epsilon, delta)))
+        policy_list.append((name, parse_policy(name, epsilon, delta)))
         if "variant" in {field.name for field in fields(kind)}:  # type: ignore[arg-type]
             published = f"{name}:variant=published"
-            made.append((published, parse_policy(published, epsilon, delta)))
+            policy_list.append((published, parse_policy(published, epsilon, delta)))
     if as_json:
-        print_json([_described(name, policy) for name, policy in made])
+        print_json([_policy_document(name, policy) for name, policy in policy_list])
         return
     print_rows(
         f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one",
@@ -146,7 +148,7 @@ def policies_command(
                 policy.regret,
                 *("" if ":" in name else _settings(type(policy)), policy.source),
             ]
-            for name, policy in made
+            for name, policy in policy_list
         ],
         "recommended: noise-aware-imed. Sums run over the inferior arms; C is that of Lai & Robbins, "
         "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
@@ -154,7 +156,7 @@ def policies_command(
     )
 
 
-def _described(name: str, policy: Policy) -> dict[str, Any]:
+def _policy_document(name: str, policy: Policy) -> dict[str, Any]:
     proved, claimed = policy.guarantee(), policy.claim()
     return {
         "name": name,
@@ -180,13 +182,13 @@ def _environment(means: str | None, environment: str | None) -> Environment:
     return environment_from(environment)
 
 
-def _made_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
+def _policies_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
     """Return every policy at every level; one that has its own, or none, once."""
-    chosen: list[Policy] = []
+    policy_list: list[Policy] = []
     for text in texts:
-        made = [parse_policy(text, level, delta) for level in levels]
-        chosen += {repr(policy): policy for policy in made}.values()
-    return chosen
+        variants = [parse_policy(text, level, delta) for level in levels]
+        policy_list += {repr(policy): policy for policy in variants}.values()
+    return policy_list
 
 
 def _row(result: SimulationResult, name: str, policy: Policy) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpbandits import _validate
 from dpbandits._phrases import one_line
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 
@@ -78,8 +78,8 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             for instance, means in INSTANCES[name].items():
                 case_list += at_levels(instance, Bernoulli(means), levels)
         else:
-            known = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
-            raise InvalidInput(f"Expected instances={text!r} to be one of {known}.")
+            names = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
+            raise InvalidInput(f"Expected instances={text!r} to be one of {names}.")
     if not case_list:
         raise InvalidInput(f"Expected at least one instance, of {', '.join(SETS)}.")
     return list(
@@ -106,12 +106,14 @@ def played_cases(
         elif isinstance(each, Case) and isinstance(each.environment, Environment):
             case_list.append(each)
         else:
-            raise InvalidInput(f"Expected {shown(each)} to be a Case or an Environment, such as Bernoulli([0.9, 0.6]).")
+            raise InvalidInput(
+                f"Expected {value_text(each)} to be a Case or an Environment, such as Bernoulli([0.9, 0.6])."
+            )
     if not case_list:
         raise InvalidInput("Expected at least one case, or an environment and one epsilon.")
     names = Counter(case.name for case in case_list)
     if doubled := [name for name, times in names.items() if times > 1]:
-        raise InvalidInput(f"Expected cases with different names: {shown(doubled[0])} is there more than once.")
+        raise InvalidInput(f"Expected cases with different names: {value_text(doubled[0])} is there more than once.")
     return case_list
 
 

@@ -14,7 +14,7 @@ from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
 from dpbandits._statistics import mean_margin
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
+from dpbandits.comparison.contenders import Contenders, by_name, keeps, policy_at, proved_delta, proved_epsilon
 from dpbandits.comparison.instances import Case, played_cases
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
@@ -109,8 +109,8 @@ class Leaderboard:
         beaten = {policy: 0 for policy in self.policies}
         for rivals in self.by_case().values():
             for score in rivals:
-                fair = [rival for rival in rivals if rival.is_private and rival is not score]
-                beaten[score.policy] += any(is_worse(score, rival, len(fair)) for rival in fair)
+                private_rivals = [rival for rival in rivals if rival.is_private and rival is not score]
+                beaten[score.policy] += any(is_worse(score, rival, len(private_rivals)) for rival in private_rivals)
         standings = [_standing(policy, self.of(policy), beaten[policy]) for policy in self.policies]
         return sorted(standings, key=lambda standing: (standing.privacy > 1 + 1e-9, standing.ratio))
 
@@ -181,19 +181,19 @@ def compare(
     >>> [(score.case[-7:], score.mean) for score in board.scores]
     [('ε = 0.5', 17.4), (', ε = 2', 12.4)]
     """
-    named, chosen = by_name(policies), played_cases(cases, epsilons)
-    for case in chosen:
+    named, case_list = by_name(policies), played_cases(cases, epsilons)
+    for case in case_list:
         if not case.environment.gaps.any():
             raise InvalidInput(f"Expected the means of {case.name} to differ: there is nothing to compare.")
     runs = _validate.integer("[2, 1000000000]", runs=runs)
     scores = []
-    with Progress(len(named) * len(chosen) * runs, "runs", progress) as bar:
+    with Progress(len(named) * len(case_list) * runs, "runs", progress) as bar:
         parts = Parts(None if folder is None else Path(folder))
         parts.on_runs = bar.advance
         for name, contender in named.items():
             bar.describe(name)
-            for case in chosen:
-                policy = made(name, contender, case.epsilon)
+            for case in case_list:
+                policy = policy_at(name, contender, case.epsilon)
                 summary = parts.summary(
                     policy,
                     case.environment,

@@ -21,7 +21,7 @@ _TRIAL_STEPS = 20
 class CPUPlayer:
     """A policy with so many arms, for at most so many steps. Threads may share one; each call of `play` is one of them.
 
-    Tasks are made of what `room`, `moved` and `rules` give, so that they can be played on any machine.
+    Tasks are made of what `new_array`, `to_device` and `rules` give, so that they can be played on any machine.
     """
 
     workers: int | None = None  # as many as there are cores
@@ -60,15 +60,15 @@ class CPUPlayer:
         """Return how many of so many runs are played at the same time."""
         return 1
 
-    def room(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def new_array(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return an array that a task writes into."""
         return np.zeros(shape, dtype)
 
-    def moved(self, constants: Any) -> Any:
+    def to_device(self, constants: Any) -> Any:
         """Return constants where the player needs them."""
         return constants
 
-    def fetched(self, array: NDArray[Any]) -> NDArray[Any]:
+    def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return what a task has written into an array."""
         return array
 

@@ -48,17 +48,17 @@ class Driver:
         The second argument of `play` is what its loop looks at: whoever is interrupted here, or closes this early,
         writes something else than 0 there, and so ends all that is being played.
         """
-        todo = iter(chunks)
+        remaining = iter(chunks)
         stop = np.zeros(1, dtype=np.int64)
-        waiting: deque[Future[Result]] = deque()
+        futures: deque[Future[Result]] = deque()
         is_done = False
         try:
-            for chunk in islice(todo, self.workers + 1):  # so much ahead that no core waits, and no more
-                waiting.append(self._pool.submit(play, chunk, stop))
-            while waiting:
-                result = waiting[0].result()
-                waiting.popleft()
-                waiting.extend(self._pool.submit(play, chunk, stop) for chunk in islice(todo, 1))
+            for chunk in islice(remaining, self.workers + 1):  # so much ahead that no core waits, and no more
+                futures.append(self._pool.submit(play, chunk, stop))
+            while futures:
+                result = futures[0].result()
+                futures.popleft()
+                futures.extend(self._pool.submit(play, chunk, stop) for chunk in islice(remaining, 1))
                 yield result
             is_done = True
         finally:

@@ -55,24 +55,24 @@ class Game:
         if cut == CUT_BLOCKS:
             params = _CutParams(params, until, random.Random(seed))  # noqa: S311
         history = _History(self, decisions, rules.stop)
-        answer = play(params, self.state, _Asked(total), history, self.noise, rules, 0)
+        answer = play(params, self.state, _CallbackEnvironment(total), history, self.noise, rules, 0)
         check_answer(self.policy, self.arms, answer)
         return self
 
 
-class _Asked(NamedTuple):
+class _CallbackEnvironment(NamedTuple):
     """An environment that asks for every sum."""
 
     total: Totals
 
 
-@reward.register(_Asked)
-def _reward(params: _Asked, arm: int, t: int, noise: Any) -> Any:
+@reward.register(_CallbackEnvironment)
+def _reward(params: _CallbackEnvironment, arm: int, t: int, noise: Any) -> Any:
     return params.total(t, int(arm), 1)
 
 
-@block_sum.register(_Asked)
-def _block_sum(params: _Asked, arm: int, plays: int, t: int, noise: Any) -> Any:
+@block_sum.register(_CallbackEnvironment)
+def _block_sum(params: _CallbackEnvironment, arm: int, plays: int, t: int, noise: Any) -> Any:
     return params.total(t, int(arm), plays)
 
 

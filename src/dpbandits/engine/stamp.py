@@ -87,8 +87,8 @@ def _version(library: str) -> str:
 
 class _Stamper:
     def __init__(self) -> None:
-        self._known: dict[tuple[int, frozenset[str] | None], bytes] = {}
-        self._held: list[Any] = []  # so that no id is given away again
+        self._digests: dict[tuple[int, frozenset[str] | None], bytes] = {}
+        self._values: list[Any] = []  # so that no id is given away again
 
     def digest(self, value: Any, reads: frozenset[str] = frozenset()) -> bytes:
         """Return a hash of a value. `reads` are the attribute names that a function reads: a module has too many."""
@@ -96,11 +96,11 @@ class _Stamper:
             return self._hash(type(value).__name__, repr(value))
         is_module = isinstance(value, types.ModuleType)
         key = (id(value), reads if is_module else None)
-        if key not in self._known:
-            self._held.append(value)
-            self._known[key] = self._hash("recursion", getattr(value, "__qualname__", ""))
-            self._known[key] = self._describe_module(value, reads) if is_module else self._describe(value)
-        return self._known[key]
+        if key not in self._digests:
+            self._values.append(value)
+            self._digests[key] = self._hash("recursion", getattr(value, "__qualname__", ""))
+            self._digests[key] = self._describe_module(value, reads) if is_module else self._describe(value)
+        return self._digests[key]
 
     def _describe(self, value: Any) -> bytes:
         name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"

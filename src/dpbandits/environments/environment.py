@@ -42,9 +42,9 @@ class Environment(ABC):
 
     longest: int | None = None  # the last time that there are rewards for, if there is one
 
-    def __init__(self, means: ArrayLike, /, **described: NDArray[np.float64] | str) -> None:
+    def __init__(self, means: ArrayLike, /, **description: NDArray[np.float64] | str) -> None:
         self._means = numbers("means", means, 0, 1)
-        self._described = described
+        self._description = description
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -71,10 +71,10 @@ class Environment(ABC):
         """Return the Params of the kernels."""
 
     def __repr__(self) -> str:
-        shown = (
-            f"{name}={value if isinstance(value, str) else _short(value)}" for name, value in self._described.items()
+        texts = (
+            f"{name}={value if isinstance(value, str) else _short(value)}" for name, value in self._description.items()
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 def _short(array: NDArray[np.float64]) -> str:

@@ -30,9 +30,9 @@ def number_of(assignment: Assignment | str, tag: str, assigned: int) -> int:
     """Return the number of an assignment of the bandit with this tag, which has made so many."""
     name = assignment.id if isinstance(assignment, Assignment) else assignment
     if not isinstance(name, str):
-        raise InvalidInput(f"Expected assignment={_validate.shown(assignment)} to be an assignment or its id.")
+        raise InvalidInput(f"Expected assignment={_validate.value_text(assignment)} to be an assignment or its id.")
     digits = name.removeprefix(f"{tag}-")
     number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
     if not 0 < number <= assigned or name != id_of(tag, number):
-        raise InvalidInput(f"Expected assignment={_validate.shown(name)} to be one of this bandit.")
+        raise InvalidInput(f"Expected assignment={_validate.value_text(name)} to be one of this bandit.")
     return number

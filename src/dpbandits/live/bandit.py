@@ -106,15 +106,15 @@ class Bandit:
         witness = validated_witness(witness)
         opened_journal = journal_at(journal, mark)
         try:
-            resumed = None
+            begun_bandit = None
             if opened_journal is not None:
-                resumed = persistence.resumed_learner(
+                begun_bandit = persistence.resumed_learner(
                     opened_journal, configuration, source, sticky_as_begun=sticky is None
                 )
-            if resumed is None:
+            if begun_bandit is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
-                configuration, learner = resumed
+                configuration, learner = begun_bandit
             if opened_journal is not None:
                 persistence.force(opened_journal)  # the witness is told nothing that the disk could still lose
             ask_witness(witness, learner.ledger.head)
@@ -165,8 +165,8 @@ class Bandit:
 
         All of them are checked before any is assigned, and on disk they are one record. `keys` has one for each.
         """
-        unit_list = _validate.listed(units=units)
-        key_list = [None] * len(unit_list) if keys is None else _validate.listed(keys=keys)
+        unit_list = _validate.as_list(units=units)
+        key_list = [None] * len(unit_list) if keys is None else _validate.as_list(keys=keys)
         if len(key_list) != len(unit_list):
             raise InvalidInput(f"Expected as many keys as units, not {len(key_list)} for {len(unit_list)}.")
         with self._lock.exclusive():
@@ -189,7 +189,7 @@ class Bandit:
 
         All of them are checked before any is taken in, and on disk they are one record, with all that they release.
         """
-        items = _validate.listed(answers=answers)
+        items = _validate.as_list(answers=answers)
         with self._lock.exclusive():
             self._close(checked_closings(items, self._step(), self._configuration.rewards))
 
@@ -214,12 +214,12 @@ class Bandit:
         with self._lock.exclusive():
             learner = self._step()
             number = learner.selection
-            played = self._configuration.arm_number(arm)
+            played_arm = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
-            selected = learner.awaited[number].arm
-            if played != selected:
-                raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected]!r}, which was selected.")
+            selected_arm = learner.awaited[number].arm
+            if played_arm != selected_arm:
+                raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected_arm]!r}, which was selected.")
             self._close([Closing(number, self._configuration.rewards.to_unit(reward), None)])
 
     # ---- what is known
@@ -355,9 +355,9 @@ class Bandit:
         learner = self._learner
         assignments, records = [], []
         for visit in visits:
-            past = learner.assignment_again(visit)
-            if past is not None:
-                assignments.append(replace(self._assignment(past.number, past.arm), is_new=False))
+            past_assignment = learner.assignment_again(visit)
+            if past_assignment is not None:
+                assignments.append(replace(self._assignment(past_assignment.number, past_assignment.arm), is_new=False))
                 continue
             choice = learner.choice(visit.unit)
             if choice.block is not None:
@@ -372,25 +372,25 @@ class Bandit:
 
     def _close(self, closings: Sequence[Closing]) -> None:
         learner = self._learner
-        encoded: list[Any] = []
+        encoded_rewards: list[Any] = []
         for number, value, _ in closings:
             arm, block = learner.awaited[number]
-            encoded.append(None if block is None else learner.source.encode(value))
+            encoded_rewards.append(None if block is None else learner.source.encode(value))
             if block is not None:
                 learner.predraw_noise(arm)
         self._lock.is_midway = True
         released, records = [], []
-        for (number, _, key), reward in zip(closings, encoded, strict=True):
+        for (number, _, key), reward in zip(closings, encoded_rewards, strict=True):
             released.append(learner.close(number, reward, key))
             records.append(persistence.closing_record(number, reward, key, released[-1].draws, learner))
         is_release = any(part.draws for part in released)
         # On disk, then confirmed by the witness, then acknowledged, by the mark: only then is it seen by anybody.
-        agreed = partial(ask_witness, self._witness, learner.ledger.head) if is_release else None
+        before_mark = partial(ask_witness, self._witness, learner.ledger.head) if is_release else None
         if self._journal is None:
-            if agreed is not None:
-                agreed()
+            if before_mark is not None:
+                before_mark()
         else:
-            self._write(records, durable_mark=is_release, agreed=agreed)
+            self._write(records, durable_mark=is_release, before_mark=before_mark)
         for part in released:
             learner.learn(part)
         self._lock.is_midway = False

@@ -74,8 +74,8 @@ class Overview:
         low, high = interval(count, mean, weights, 1 - confidence, len(self.arms), self.rounding)
         to_units = self.configuration.rewards.from_unit
         rewards = self.blocks[count - 1].last if count else 0
-        shown = to_units(mean) if count else None
-        return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, count)
+        user_mean = to_units(mean) if count else None
+        return Estimate(self.arms[number], user_mean, to_units(low), to_units(high), rewards, count)
 
     def compare(self, a: Arm, b: Arm, confidence: float) -> Comparison:
         """Tell whether arm b is better than arm a."""

@@ -7,7 +7,7 @@ format, as it was called then, so that what was shown keeps its bytes; and it is
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, Policy, is_ours
 from dpbandits.privacy.ledger import canonical_json
@@ -75,7 +75,7 @@ def policy_from(plain: Settings, file_format: int) -> Policy:
     settings = {key: value for key, value in plain.items() if key != "name"}
     name, settings = as_read(plain["name"], settings, file_format)
     if name not in POLICIES:
-        raise InvalidInput(f"Expected policy={shown(name)} to be one of ours, or to be passed as well.")
+        raise InvalidInput(f"Expected policy={value_text(name)} to be one of ours, or to be passed as well.")
     return POLICIES[name](**settings)
 
 

@@ -1,4 +1,4 @@
-"""NoiseAhead: noise that is drawn before it is needed, so that the time of a release does not tell its size.
+"""PredrawnNoise: noise that is drawn before it is needed, so that the time of a release does not tell its size.
 
 A large noise takes longer to draw than a small one. The noise of an arm's next releases is drawn in earlier steps, many
 at a time once an arm has had many releases, so that a step that draws tells at most something about their sum.
@@ -33,8 +33,8 @@ class PredrawnNoise:
 
     def draw(self, arm: int, scales: Iterable[float]) -> None:
         """Draw the noise of so many more releases of the arm."""
-        drawn = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
-        self._noises.setdefault(arm, deque()).extend(drawn)
+        noises = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
+        self._noises.setdefault(arm, deque()).extend(noises)
 
     def take(self, arm: int, scale: float) -> Any:
         """Return the noise of the arm's next release and forget it; if there is none, it is drawn now."""
@@ -59,8 +59,8 @@ _ALL: weakref.WeakSet[PredrawnNoise] = weakref.WeakSet()
 
 
 def _drop_in_child() -> None:
-    for ahead in list(_ALL):
-        ahead.drop()
+    for predrawn in list(_ALL):
+        predrawn.drop()
 
 
 _forks.in_child(_drop_in_child)

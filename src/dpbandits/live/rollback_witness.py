@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpbandits._phrases import one_line
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import JournalError, WrongKind
 from dpbandits.privacy.ledger import Head
 
@@ -20,7 +20,7 @@ Witness = Callable[[int, str], bool]
 def validated_witness(witness: Any) -> Witness | None:
     """Return a witness, if it can be asked."""
     if witness is not None and not callable(witness):
-        raise WrongKind(f"Expected witness={shown(witness)} to be a function of a row's number and hash.")
+        raise WrongKind(f"Expected witness={value_text(witness)} to be a function of a row's number and hash.")
     return witness  # type: ignore[no-any-return]
 
 
@@ -36,6 +36,6 @@ def ask_witness(witness: Witness | None, head: Head) -> None:
         ) from None
     if answer is not True:
         raise JournalError(
-            f"The witness answered {shown(answer)} about row {head[0]}, and not True. If it knows a later row, or "
+            f"The witness answered {value_text(answer)} about row {head[0]}, and not True. If it knows a later row, or "
             "another one in its place, this is an old copy, and going on from it would draw its noise again."
         )

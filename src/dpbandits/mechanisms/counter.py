@@ -84,7 +84,7 @@ class ContinualCounter(ABC):
         self._noise = SecureNoise() if noise is None else noise
         if release.dispatch(type(self._noise)) is release.registry[object]:
             raise WrongKind(
-                f"Expected noise={_validate.shown(noise)} to be a noise source, such as SecureNoise() or "
+                f"Expected noise={_validate.value_text(noise)} to be a noise source, such as SecureNoise() or "
                 "SeededNoise(1)."
             )
         if largest_scale > self._noise.largest_scale:
@@ -121,11 +121,11 @@ class ContinualCounter(ABC):
             limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
             if item > limit:
                 raise InvalidInput(f"Expected item={item} in [1, {limit}], the items that this counter was made for.")
-            encoded = self._noise.encode(reward)
+            encoded_reward = self._noise.encode(reward)
             before = [array.copy() for array in self._state]
             self._is_midway = True
             try:
-                insert(self._params, self._state, 0, encoded, self._noise)
+                insert(self._params, self._state, 0, encoded_reward, self._noise)
             except InvalidInput:  # refused before anything was drawn
                 for array, saved in zip(self._state, before, strict=True):
                     array[...] = saved
@@ -194,12 +194,12 @@ class ContinualCounter(ABC):
         this is the true loss and where a bound on it).
         """
         n = self._item(n)
-        seen = set()
+        keys = set()
         steps = [Fraction(0)] * (n + 2)  # how the loss changes from one item to the next
         for t in range(1, n + 1):
             for node in self._nodes(t):
-                if node.key not in seen:
-                    seen.add(node.key)
+                if node.key not in keys:
+                    keys.add(node.key)
                     steps[min(node.first, n + 1)] += 1 / Fraction(node.scale)
                     steps[min(node.last, n) + 1] -= 1 / Fraction(node.scale)
         return up(max(accumulate(steps)))

@@ -101,9 +101,9 @@ def release_row(event: Event | None, arm: int, context: Mapping[str, Any]) -> di
         details |= {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
         if not isinstance(event, GaussEvent):
             details["epsilon"] = event.epsilon
-    taken = context.keys() & {*details, "reserved", "value"}
-    if taken:
-        raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")
+    clashes = context.keys() & {*details, "reserved", "value"}
+    if clashes:
+        raise InvalidInput(f"Expected the context to leave {', '.join(sorted(clashes))} to the release.")
     row = {**context, **details}
     canonical_json(row)
     return row

@@ -27,7 +27,7 @@ from dpbandits.privacy.rounding import ratio_up
 # that no 64-bit integer saturates.
 _LARGEST_SUM = 2**61
 _LARGEST_SCALE = 2.0**53
-_KEPT = 1000  # mechanisms, by scale, so that they are not built anew for every draw
+_MOST_KEPT = 1000  # mechanisms, by scale, so that they are not built anew for every draw
 
 
 class SecureNoise:
@@ -109,7 +109,7 @@ class SecureNoise:
         if mechanism_and_event is None:
             build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
             mechanism_and_event = build(scale)
-            if len(self._mechanisms) >= _KEPT:
+            if len(self._mechanisms) >= _MOST_KEPT:
                 self._mechanisms.clear()
             self._mechanisms[key] = mechanism_and_event
         return mechanism_and_event  # not what is kept now, which another thread may have cleared

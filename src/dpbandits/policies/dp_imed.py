@@ -19,7 +19,7 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import part, public
 from dpbandits.policies.growing_phases import GrowingPhases, PublishedPhases
 from dpbandits.policies.phases import Phases, Tally, phase_choice
-from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn_sum
+from dpbandits.policies.plausibility import PooledPlausibility, PooledSums, exponent, learn_sum
 from dpbandits.policies.policy import Setup
 
 
@@ -109,5 +109,7 @@ class DPIMED(CautiousPolicy, PublishedPhases):
 
     def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        params = Params(self.phases(horizon), Pooled(self.epsilon), 0.0 if self.caution is None else self.caution)
+        params = Params(
+            self.phases(horizon), PooledPlausibility(self.epsilon), 0.0 if self.caution is None else self.caution
+        )
         return Setup(params, State, parts={"kept": PooledSums})

@@ -76,8 +76,8 @@ class State(NamedTuple):
 def next_release(params: Params, state: State, arm: int) -> int:
     """Return the count at which the arm is released next, or for ever if it is not."""
     k = state.releases[arm]
-    known = len(params.times)
-    n = params.times[k] if k < known else params.times[known - 1] + (k + 1 - known) * params.step
+    length = len(params.times)
+    n = params.times[k] if k < length else params.times[length - 1] + (k + 1 - length) * params.step
     return n if n <= params.last else FOREVER
 
 

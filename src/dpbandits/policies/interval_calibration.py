@@ -81,7 +81,7 @@ class _Schedules:
     ) -> None:
         self._budget, self._kind, self._horizon = budget, (v, series), horizon
         self._grid_bits, self._bar = grid_bits, bar
-        self._known: dict[bytes, float] = {}
+        self._costs: dict[bytes, float] = {}
 
     def quick_cost(self, epsilon: float) -> float:
         """Return about what it costs, from sums of losses and of their squares, to begin with."""
@@ -100,10 +100,10 @@ class _Schedules:
         """Return what is proved of the schedule, or a little more."""
         times = release_times(epsilon, *self._kind, horizon=self._horizon)
         key = times.tobytes()
-        if key not in self._known:
-            self._known[key] = self._composed(epsilon, len(times))
+        if key not in self._costs:
+            self._costs[key] = self._composed(epsilon, len(times))
             self._bar.advance(1)
-        return self._known[key]
+        return self._costs[key]
 
     def _composed(self, epsilon: float, releases: int) -> float:
         delta, horizon, grid_bits = self._budget.delta, self._horizon, self._grid_bits

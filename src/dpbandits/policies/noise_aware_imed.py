@@ -18,7 +18,7 @@ from typing import Self
 
 from dpbandits.policies.dp_imed import CautiousPolicy, Params, State  # the same kernels, with another plausibility
 from dpbandits.policies.growing_phases import NoiseAwarePhases
-from dpbandits.policies.plausibility_by_phase import PhaseSums, by_phase
+from dpbandits.policies.plausibility_by_phase import PhaseSums, plausibility_by_phase
 from dpbandits.policies.policy import Setup
 
 
@@ -59,5 +59,5 @@ class NoiseAwareIMED(CautiousPolicy, NoiseAwarePhases):
         phases = self.phases(horizon)
         # 1 with two arms, 0 with ten or eleven, less with more (docs/noise_aware.md).
         usual = 1.0 - 0.6 * math.log(max(arms, 2) / 2)
-        params = Params(phases, by_phase(self.epsilon), usual if self.caution is None else self.caution)
+        params = Params(phases, plausibility_by_phase(self.epsilon), usual if self.caution is None else self.caution)
         return Setup(params, State, {"phases": len(phases.ends)}, {"kept": PhaseSums})

@@ -13,7 +13,7 @@ from typing import Self
 
 from dpbandits.policies.dp_klucb import Params, State  # the same kernels, with another plausibility
 from dpbandits.policies.growing_phases import NoiseAwarePhases
-from dpbandits.policies.plausibility_by_phase import PhaseSums, by_phase
+from dpbandits.policies.plausibility_by_phase import PhaseSums, plausibility_by_phase
 from dpbandits.policies.policy import Setup
 
 
@@ -43,4 +43,9 @@ class NoiseAwareKLUCB(NoiseAwarePhases):
     def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
         phases = self.phases(horizon)
-        return Setup(Params(phases, by_phase(self.epsilon)), State, {"phases": len(phases.ends)}, {"kept": PhaseSums})
+        return Setup(
+            Params(phases, plausibility_by_phase(self.epsilon)),
+            State,
+            {"phases": len(phases.ends)},
+            {"kept": PhaseSums},
+        )

@@ -74,8 +74,8 @@ def _chernoff_size(bound: ChernoffBound, counter: Any, state: Any, arm: int) -> 
 @error_line.register(ChernoffBound)
 @kernel
 def _chernoff_line(bound: ChernoffBound, octave: int, row: int) -> tuple[float, float]:
-    known = min(octave, len(bound.offsets) - 1)  # beyond the horizon the last h stays, as valid as any
-    return bound.offsets[known, row], bound.slopes[known, row]
+    tabulated = min(octave, len(bound.offsets) - 1)  # beyond the horizon the last h stays, as valid as any
+    return bound.offsets[tabulated, row], bound.slopes[tabulated, row]
 
 
 def paper_bound(epsilon: float, horizon: int) -> PaperBound:

@@ -75,8 +75,8 @@ class Guarantee:
     def from_dict(cls, plain: dict[str, Any]) -> "Guarantee":
         """Return what `to_dict` wrote down."""
         horizon = math.inf if plain["horizon"] == "infinity" else plain["horizon"]
-        known = {"certified": "proved"}
-        return cls(**{**{known.get(name, name): value for name, value in plain.items()}, "horizon": horizon})
+        names = {"certified": "proved"}
+        return cls(**{**{names.get(name, name): value for name, value in plain.items()}, "horizon": horizon})
 
     @property
     def level(self) -> str:

@@ -114,7 +114,7 @@ def as_event(event: Event | float) -> Event:
         return event
     if not isinstance(event, numbers.Real):
         raise InvalidInput(
-            f"Expected event={_validate.shown(event)} to be a release, such as LaplaceEvent(scale), or a number, "
+            f"Expected event={_validate.value_text(event)} to be a release, such as LaplaceEvent(scale), or a number, "
             "the epsilon of any pure mechanism."
         )
     return PureEvent(event)

@@ -59,8 +59,8 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
     typical = total / math.sqrt(counts.total())
     step = min(total / _STEPS_PER_TOTAL, typical / _STEPS_PER_EVENT)
     ordered = sorted(counts.items(), key=lambda item: size(item[0]))
-    composed = _composed([_repeated(_distribution(event, step), count) for event, count in ordered])
-    return above(float(composed.get_epsilon_for_delta(usable_delta)))
+    composition = _composed([_repeated(_distribution(event, step), count) for event, count in ordered])
+    return above(float(composition.get_epsilon_for_delta(usable_delta)))
 
 
 def float_error(counts: Counter[Event]) -> float:
@@ -85,8 +85,8 @@ def _repeated(distribution: Any, count: int) -> Any:
     powers = [distribution]
     while 2 ** len(powers) <= count:
         powers.append(powers[-1].compose(powers[-1], tail_mass_truncation=0.0))
-    needed = [power for place, power in enumerate(powers) if count >> place & 1]
-    return reduce(lambda one, other: one.compose(other, tail_mass_truncation=0.0), needed)
+    powers_needed = [power for place, power in enumerate(powers) if count >> place & 1]
+    return reduce(lambda one, other: one.compose(other, tail_mass_truncation=0.0), powers_needed)
 
 
 def _convolutions(counts: Counter[Event]) -> int:

@@ -184,8 +184,8 @@ class SimulationResult:
                 raise InvalidInput(f"Expected {path} to be a saved simulation, but it cannot be read as one.") from None
 
     def __repr__(self) -> str:
-        played = f"{counted(self.runs, 'run')} of {', '.join(self.names)} for {counted(self.horizon, 'step')}"
-        return f"<{played} in {self.environment}>"
+        extent = f"{counted(self.runs, 'run')} of {', '.join(self.names)} for {counted(self.horizon, 'step')}"
+        return f"<{extent} in {self.environment}>"
 
 
 def _saved_rows(archive: Mapping[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:

@@ -13,7 +13,7 @@ from dpbandits.policies.policy import Policy
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.parts import Parts
 from dpbandits.simulation.results import SimulationResult
-from dpbandits.simulation.runner import checked, log_spaced
+from dpbandits.simulation.runner import log_spaced, validated_run
 
 
 def simulate(
@@ -52,7 +52,7 @@ def simulate(
     (0.924, 0.94)
     """
     named = unique_names(policies)
-    horizon, runs, seed = checked(environment, horizon, runs, seed)
+    horizon, runs, seed = validated_run(environment, horizon, runs, seed)
     plays, workers = _validate.flag(plays=plays), checked_workers(workers)
     rows = {}
     with Progress(len(named) * runs, "runs", progress) as bar:

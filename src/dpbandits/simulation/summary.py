@@ -96,8 +96,8 @@ class RegretSummary:
         level = _validate.real("[0, 1]", level=level)
         if len(self.few):
             return np.asarray(np.quantile(self.few, level, axis=0))
-        reached = np.cumsum(self.counts, axis=1) >= level * self.runs
-        place = np.argmax(reached, axis=1)[:, None]
+        is_reached = np.cumsum(self.counts, axis=1) >= level * self.runs
+        place = np.argmax(is_reached, axis=1)[:, None]
         count = np.take_along_axis(self.counts, place, axis=1)
         values = np.take_along_axis(self.sums, place, axis=1) / np.maximum(count, 1)
         return np.clip(values[:, 0], self.least, self.largest)
@@ -114,9 +114,9 @@ class RegretSummary:
         chance = bdtr(np.arange(self.runs + 1), self.runs, level)  # that so many runs, or fewer, are below the quantile
         first, last = int(np.argmax(chance >= beyond)), int(np.argmax(chance >= 1 - beyond)) + 1
         values, counts = self.final()
-        reached = np.cumsum(counts)
-        low = values[np.searchsorted(reached, first)] if first >= 1 else -math.inf
-        high = values[np.searchsorted(reached, last)] if last <= self.runs else math.inf
+        cumulative = np.cumsum(counts)
+        low = values[np.searchsorted(cumulative, first)] if first >= 1 else -math.inf
+        high = values[np.searchsorted(cumulative, last)] if last <= self.runs else math.inf
         return float(low), float(high)
 
     def final(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -64,10 +64,10 @@ def check_policy(
         _validate.integer("[1, 1000000]", horizon=horizon),
         _validate.integer("[0, inf)", seed=seed),
     )
-    seen = {}
+    observations = {}
     with Progress(len(CHECKS), "checks", progress) as bar:
         for name, check in CHECKS.items():
             bar.describe(name)
-            seen[name] = check(subject)
+            observations[name] = check(subject)
             bar.advance(1)
-    return seen
+    return observations

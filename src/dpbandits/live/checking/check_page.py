@@ -6,7 +6,7 @@ from dpbandits.live.checking.verdict import (
     DOES_NOT_HOLD,
     HOLDS,
     LedgerCheck,
-    stated,
+    cost_text,
 )
 from dpbandits.privacy import Budget, Guarantee
 
@@ -65,8 +65,8 @@ def _cost(cost: Budget | Guarantee | None) -> str:
     if cost is None:
         return "none"
     if isinstance(cost, Budget):
-        return stated(cost)
-    return f"{stated(cost)} in {cost.unit}, by {cost.theorem}"
+        return cost_text(cost)
+    return f"{cost_text(cost)} in {cost.unit}, by {cost.theorem}"
 
 
 def _split(sentence: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ _END_UNCHECKED = (
     "The end of the ledger was not checked: without the head that was kept elsewhere, "
     "rows may be missing or added there."
 )
-_SHOWN = 10  # reasons in the text; `to_dict` has all
+_LISTED = 10  # reasons in the text; `to_dict` has all
 
 
 class BrokenPromise(Exception):
@@ -90,11 +90,11 @@ class LedgerCheck:
         assert self.whole is not None
         assert self.spent is not None
         assert self.promised is not None
-        claimed = "" if self.claim is None else f" and the {stated(self.claim)} of the claim"
+        claimed = "" if self.claim is None else f" and the {cost_text(self.claim)} of the claim"
         return (
             f"Holds: {counted(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
-            f"{stated(self.spent)} in {self.whole.unit}, and in the end at most {stated(self.whole)}: within the "
-            f"{stated(self.promised)} that row 0 promises{claimed}."
+            f"{cost_text(self.spent)} in {self.whole.unit}, and in the end at most {cost_text(self.whole)}: within the "
+            f"{cost_text(self.promised)} that row 0 promises{claimed}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,9 +120,9 @@ class LedgerCheck:
         lines = [] if self.warning is None else [self.warning]
         lines.append(self.sentence)
         if len(self.reasons) > 1:
-            lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_SHOWN])]
-            if len(self.reasons) > _SHOWN:
-                lines.append(f"- and {len(self.reasons) - _SHOWN:,} more.")
+            lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_LISTED])]
+            if len(self.reasons) > _LISTED:
+                lines.append(f"- and {len(self.reasons) - _LISTED:,} more.")
         failed = " (what failed is listed above)" if self.verdict == DOES_NOT_HOLD else ""
         for title, items in ((f"Checked{failed}:", self.checked), ("Cannot be checked:", self.unchecked)):
             lines += [title, *(f"- {item}" for item in items)] if items else []
@@ -131,17 +131,17 @@ class LedgerCheck:
         return "\n".join(lines)
 
 
-def stated(cost: Budget | Guarantee) -> str:
+def cost_text(cost: Budget | Guarantee) -> str:
     """Return a cost in few words; one that is not proved is "about" so much."""
     about = "about " if isinstance(cost, Guarantee) and not cost.proved else ""
     return f"{about}epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
 
 
-def told_apart(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
+def distinct_texts(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
     """Return two different costs in words that differ: with all digits, where few are the same."""
-    words = stated(cost), stated(allowed)
-    if words[0] != words[1]:
-        return words
+    texts = cost_text(cost), cost_text(allowed)
+    if texts[0] != texts[1]:
+        return texts
     return (
         f"epsilon = {cost.epsilon!r}, delta = {cost.delta!r}",
         f"epsilon = {allowed.epsilon!r}, delta = {allowed.delta!r}",

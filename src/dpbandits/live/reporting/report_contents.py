@@ -17,9 +17,9 @@ from dpbandits.document import (
     Pictures,
     Table,
 )
-from dpbandits.live.checking.verdict import stated
-from dpbandits.live.estimates import rounded
-from dpbandits.live.reporting.findings import DECIDED, Findings, shortened
+from dpbandits.live.checking.verdict import cost_text
+from dpbandits.live.estimates import rounded_texts
+from dpbandits.live.reporting.findings import DECIDED, Findings, shortened_name
 from dpbandits.live.reporting.svg_charts import WIDTH, bars_svg, budget_svg, intervals_svg
 from dpbandits.policies import is_ours
 from dpbandits.privacy import Guarantee
@@ -68,24 +68,24 @@ def contents(findings: Findings, most_arms: int, most_releases: int) -> list[Blo
 
 
 def _arms(findings: Findings, most: int) -> list[Block]:
-    chosen = range(len(findings.names)) if len(findings.names) <= most else findings.ranking[:most]
-    names = [findings.names[number] for number in chosen]
-    estimates = [findings.estimates[number] for number in chosen]
-    counts = [findings.overview.assigned_to[number] for number in chosen]
+    arms = range(len(findings.names)) if len(findings.names) <= most else findings.ranking[:most]
+    names = [findings.names[number] for number in arms]
+    estimates = [findings.estimates[number] for number in arms]
+    counts = [findings.overview.assigned_to[number] for number in arms]
     shares = [count / max(findings.overview.assigned, 1) for count in counts]
     low, high = findings.overview.configuration.rewards.bounds
-    shown = partial(_shown, bounds=(low, high))
+    value_text = partial(_value_text, bounds=(low, high))
     rows: list[tuple[Cell, ...]] = [
         (
             name,
             f"{count:,}",
             f"{share:.1%}",
-            "none yet" if estimate.mean is None else shown(estimate.mean),
-            f"{shown(estimate.low)} to {shown(estimate.high)}",
+            "none yet" if estimate.mean is None else value_text(estimate.mean),
+            f"{value_text(estimate.low)} to {value_text(estimate.high)}",
             f"{estimate.rewards:,}",
             findings.standing(number),
         )
-        for number, name, count, share, estimate in zip(chosen, names, counts, shares, estimates, strict=True)
+        for number, name, count, share, estimate in zip(arms, names, counts, shares, estimates, strict=True)
     ]
     intervals = [(estimate.low, estimate.mean, estimate.high) for estimate in estimates]
     pictures = (
@@ -110,7 +110,7 @@ def _arms(findings: Findings, most: int) -> list[Block]:
             "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
             "an arm are independent with the same mean. A missing answer counts as "
             f'{findings.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
-            f"{_lacking(findings)}"
+            f"{_missing_arms_text(findings)}"
         ),
         Pictures(pictures),
         Table(header, tuple(rows), numeric=True),
@@ -123,8 +123,8 @@ def _arms(findings: Findings, most: int) -> list[Block]:
     return blocks
 
 
-def _shown(value: float, bounds: tuple[float, float]) -> str:
-    return rounded(value, *bounds)[0]
+def _value_text(value: float, bounds: tuple[float, float]) -> str:
+    return rounded_texts(value, *bounds)[0]
 
 
 def _comparisons(findings: Findings) -> list[Block]:
@@ -132,21 +132,21 @@ def _comparisons(findings: Findings) -> list[Block]:
         return []
     others = [number for number in range(len(findings.names)) if number != findings.leader]
     others.sort(key=lambda number: -findings.estimates[number].high)
-    leader = shortened(findings.names[findings.leader], 60)
+    leader = shortened_name(findings.names[findings.leader], 60)
     items: list[tuple[str, Inline]] = []
     for number in others[:_COMPARED]:
-        compared = findings.comparison(number)
-        low, high = rounded(compared.low, compared.high)
-        is_better = compared.verdict == "better"
+        comparison = findings.comparison(number)
+        low, high = rounded_texts(comparison.low, comparison.high)
+        is_better = comparison.verdict == "better"
         items.append(
             (
-                f"Against {shortened(findings.names[number], 60)}:",
+                f"Against {shortened_name(findings.names[number], 60)}:",
                 f"better by {low} to {high}."
                 if is_better
                 else f"undecided, the difference is between {low} and {high}.",
             )
         )
-    blocks: list[Block] = [Heading(shortened(f"{leader} against the others", 90)), Bullets(tuple(items))]
+    blocks: list[Block] = [Heading(shortened_name(f"{leader} against the others", 90)), Bullets(tuple(items))]
     rest = others[_COMPARED:]
     if rest:
         worse = sum(not findings.may_be_best(number) for number in rest)
@@ -160,9 +160,9 @@ def _comparisons(findings: Findings) -> list[Block]:
     return blocks
 
 
-def _lacking(findings: Findings) -> str:
-    lacking = findings.overview.assigned - sum(findings.overview.assigned_to)
-    return f" Of {counted(lacking, 'assignment')}, made by an early version, the arm is not known." if lacking else ""
+def _missing_arms_text(findings: Findings) -> str:
+    missing = findings.overview.assigned - sum(findings.overview.assigned_to)
+    return f" Of {counted(missing, 'assignment')}, made by an early version, the arm is not known." if missing else ""
 
 
 # ---- what is promised
@@ -174,7 +174,7 @@ def _promise(findings: Findings) -> list[Block]:
     share = spent.epsilon / spent.budget if spent.budget else 0.0
     about = "about " if spent.delta else ""
     items: list[tuple[str, Inline]] = [
-        ("In plain words:", _plainly(terms.person, contributions)),
+        ("In plain words:", _plain_words(terms.person, contributions)),
         ("Exactly:", f"{terms.person}."),
         ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(findings, spent.delta)}"),
         (
@@ -192,7 +192,7 @@ def _promise(findings: Findings) -> list[Block]:
     return [Heading("What is promised"), Bullets(tuple(items)), Pictures((picture,))]
 
 
-def _plainly(guarantee: Guarantee, contributions: int) -> str:
+def _plain_words(guarantee: Guarantee, contributions: int) -> str:
     whose = "one answer" if contributions == 1 else f"the answers of one person, up to {contributions} of them,"
     it, them = ("it", "that answer") if contributions == 1 else ("they", "them")
     factor = math.exp(min(guarantee.epsilon, 700.0))
@@ -262,7 +262,7 @@ def _checking(findings: Findings) -> list[Block]:
         ("Export:", Code('pathlib.Path("trial.jsonl").write_text(bandit.ledger.to_jsonl())')),
         ("Check:", Code(f"dpbandits ledger verify trial.jsonl --head {number}:{digest}{own}")),
     )
-    promised = stated(findings.overview.terms.person)
+    promised = cost_text(findings.overview.terms.person)
     return [
         Heading("Check it"),
         Paragraph(
