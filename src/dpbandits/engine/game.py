@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits.engine.loop import check_answer, note_plays, note_start, note_switch, play, rules_of
 from dpbandits.environments.environment import block_sum, reward
+from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.policy import FOREVER, Policy, hold, select, update
 
 Totals = Callable[[int, int, int], Any]  # the sum of the rewards of a block, by time, arm and plays
@@ -58,6 +59,26 @@ class Game:
         answer = play(params, self.state, _CallbackEnvironment(total), history, self.noise, rules, 0)
         check_answer(self.policy, self.arms, answer)
         return self
+
+
+def count_plays(policy: Policy, rewards: Sequence[float], steps: int, *, seed: int = 0) -> list[int]:
+    """Play a policy in plain Python, on arms that always give the same reward, and return how often it played each.
+
+    Nothing is compiled, so this shows in an instant what a policy does.
+
+    Args:
+        policy: what is played.
+        rewards: the reward of every arm, in [0, 1].
+        steps: how many plays there are, of all arms together.
+        seed: the same seed gives the same noise, and so the same plays.
+
+    >>> from dpbandits import UCB
+    >>> count_plays(UCB(), [0.9, 0.5], steps=300)
+    [268, 32]
+    """
+    game = Game(policy, len(rewards), steps, SeededNoise(seed))
+    game.play(lambda t, arm: rewards[arm], steps, BLOCKS)
+    return [game.actions.count(arm) for arm in range(len(rewards))]
 
 
 class _CallbackEnvironment(NamedTuple):

@@ -61,6 +61,9 @@ class DPKLUCB(PublishedPhases):
 
     >>> print(DPKLUCB(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(DPKLUCB(epsilon=1.0), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [968, 32]
     """
 
     name = "dp-klucb"

@@ -157,6 +157,9 @@ class DPUCBInt(Policy):
     >>> policy = DPUCBInt(epsilon=0.1, delta=math.exp(-10), accounting="corollary")
     >>> print(policy.guarantee(horizon=100_000))
     (0.0309347, 4.54e-05)-DP in one reward up to n = 100000, by privacy loss distribution (dp-accounting)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(DPUCBInt(epsilon=1.0, delta=1e-6), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [846, 154]
     """
 
     name = "dp-ucb-int"

@@ -58,6 +58,9 @@ class KLUCB(Policy):
 
     >>> KLUCB().guarantee() is None
     True
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(KLUCB(), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [984, 16]
     """
 
     name = "klucb"

@@ -61,6 +61,9 @@ class LDPUCBBernoulli(LocalPolicy):
 
     >>> print(LDPUCBBernoulli(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by randomised response of every reward (local model)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(LDPUCBBernoulli(epsilon=1.0), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [811, 189]
     """
 
     name = "ldp-ucb-bernoulli"

@@ -63,6 +63,9 @@ class LDPUCBLaplace(LocalPolicy):
 
     >>> print(LDPUCBLaplace(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by Laplace noise of every reward (local model)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(LDPUCBLaplace(epsilon=1.0), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [637, 363]
     """
 
     name = "ldp-ucb-laplace"

@@ -63,6 +63,9 @@ class ThompsonSampling(Policy):
 
     >>> ThompsonSampling().guarantee() is None
     True
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(ThompsonSampling(), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [990, 10]
     """
 
     name = "thompson-sampling"

@@ -69,6 +69,9 @@ class UCB(Policy):
 
     >>> UCB().guarantee() is None
     True
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(UCB(), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [922, 78]
     """
 
     name = "ucb"
