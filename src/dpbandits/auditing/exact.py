@@ -158,6 +158,12 @@ def exact_audit(
         seed: of the usual noise and the rewards; the same seed gives the same numbers.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Returns:
+        The most that every reward lost in any run, and whether that is certainly more than is claimed.
+
+    Raises:
+        InvalidInput: a setting is outside its range, or there is no claim to compare with.
+
     >>> from dpbandits import DPIMED, DPUCB
     >>> exact_audit(DPIMED(epsilon=1.0), horizon=50).epsilon
     1.0

@@ -151,6 +151,14 @@ def audit(
         gpu: play on a GPU, whose random numbers are others; by default where there is one.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Returns:
+        The largest epsilon that could be shown (`lower_bound`), whether that refutes the claim, and the events that
+        were tested.
+
+    Raises:
+        InvalidInput: a setting is outside its range, or there is no claim to test.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import UCB
     >>> result = audit(UCB(), claim=Budget(1.0), trials=100_000)
     >>> result.refuted, result.lower_bound

@@ -26,6 +26,10 @@ def count_actions(
         trials: how many runs.
         seed: the same seed gives the same numbers, on any number of cores.
 
+    Raises:
+        InvalidInput: there are more than 2^22 possible sequences.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import UCB
     >>> count_actions(UCB(), [0, 1, 0, 0], arms=2, trials=10)
     Counter({(1, 2, 2, 2): 10})

@@ -25,7 +25,13 @@ from dpbandits.errors import InvalidInput
 
 
 class Case(NamedTuple):
-    """An environment, and the epsilon that a private policy gets in it; infinite if none is asked for."""
+    """An environment, and the epsilon that a private policy gets in it.
+
+    Args:
+        name: what it is called in tables.
+        environment: where rewards come from.
+        epsilon: the privacy level; infinite if none is asked for.
+    """
 
     name: str
     environment: Environment

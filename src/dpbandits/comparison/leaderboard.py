@@ -171,6 +171,13 @@ def compare(
             begins with those that are there.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Returns:
+        A score for every policy on every case; `standings` ranks them over all cases.
+
+    Raises:
+        InvalidInput: the means of a case do not differ, or a function of epsilon gets no epsilon.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import UCB, Bernoulli, recommended
     >>> from dpbandits.comparison import cases
     >>> board = compare(UCB(), cases(["paper"], [1.0]), horizon=1000, runs=10)

@@ -64,6 +64,13 @@ def plan(
         tolerance: how many people, as a share of all, privacy may cost without discussion.
         seed, workers, progress: as in `simulate`.
 
+    Returns:
+        What every policy does at every level; `sentences` says it in plain words, and `recommendation` is the advice.
+
+    Raises:
+        InvalidInput: the means do not differ, or it is not proved of a policy that it keeps its level.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import recommended
     >>> answer = plan({"it": lambda epsilon: recommended(epsilon=epsilon)}, [0.6, 0.5], horizon=1000, epsilons=[1.0])
     >>> answer.best(1.0).policy, answer.lots

@@ -38,7 +38,12 @@ def one_by_one(params: Any, arm: int, plays: int, t: int, noise: Any) -> float:
 
 
 class Environment(ABC):
-    """Arms with rewards in [0, 1]: validated when it is made, never changed afterwards."""
+    """Arms with rewards in [0, 1]: validated when it is made, never changed afterwards.
+
+    Args:
+        means: the expected reward of every arm.
+        description: what its `repr` names: arrays or texts by name.
+    """
 
     longest: int | None = None  # the last time that there are rewards for, if there is one
 

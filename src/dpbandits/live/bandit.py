@@ -62,6 +62,11 @@ class Bandit:
         mark: where the journal's high-water mark lies, best on another disk; by default beside the journal.
         witness: is asked before a release is shown whether it knows a later one (docs/live_learner.md).
 
+    Raises:
+        InvalidInput: a setting is outside its range, or the policy cannot run live or does not keep its promise.
+        JournalError: the journal is damaged, an old copy, in use or that of another bandit, or the witness refuses.
+            The file is as it was.
+
     >>> import dpbandits as dpb
     >>> bandit = Bandit(dpb.DPUCBInt(epsilon=1.0, delta=0.0, horizon=1000), arms=["A", "B"])
     >>> first = bandit.assign(unit="person 1")
@@ -153,6 +158,15 @@ class Bandit:
         latest assignment again: the same one, whether it is still open or not. So where one reward of a person enters,
         which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
         again: for the same person with the same key it is the same assignment.
+
+        Args:
+            unit: the name of the person; None for somebody without a name.
+            key: the name of the visit, if it may be asked for again.
+
+        Raises:
+            InvalidInput: the name or the key cannot be one, or a name is needed. Nothing has changed.
+            JournalError: the step could not be written down; open the journal anew.
+            StepError: an earlier step failed, or the bandit has ended.
         """
         with self._lock.exclusive():
             return self._assign(self._step().units.hashed_visits([(unit, key)]))[0]
@@ -163,7 +177,11 @@ class Bandit:
     ) -> list[Assignment]:
         """Return an arm for every one of these people, in order, as `assign` would one after the other.
 
-        All of them are checked before any is assigned, and on disk they are one record. `keys` has one for each.
+        All of them are checked before any is assigned, and on disk they are one record. It raises what `assign` does.
+
+        Args:
+            units: the names of the people, None for those without a name.
+            keys: the name of the visit for each of them, as in `assign`; by default none has one.
         """
         unit_list = _validate.as_list(units=units)
         key_list = [None] * len(unit_list) if keys is None else _validate.as_list(keys=keys)
@@ -178,7 +196,19 @@ class Bandit:
 
         Every assignment is closed once: the last one of a block makes it release. Whoever may have to ask again, since
         no acknowledgement came, passes a `key` of their own making, such as a random one per answer: a repetition with
-        the same key is acknowledged and changes nothing. Anything else is refused with `AlreadyClosed`.
+        the same key is acknowledged and changes nothing.
+
+        Args:
+            assignment: the assignment, or its id.
+            reward: within the bounds of the rewards.
+            key: the name of the answer, if it may be passed again.
+
+        Raises:
+            AlreadyClosed: the assignment was closed before, without this key.
+            InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit. Nothing has
+                changed.
+            JournalError: the step could not be written down; open the journal anew.
+            StepError: this step or an earlier one failed, or the bandit has ended.
         """
         with self._lock.exclusive():
             self._close(checked_closings([(assignment, reward, key)], self._step(), self._configuration.rewards))
@@ -188,6 +218,7 @@ class Bandit:
         """Take in many rewards: pairs of an assignment and its reward, or triples with a key, as in `close`.
 
         All of them are checked before any is taken in, and on disk they are one record, with all that they release.
+        It raises what `close` does.
         """
         items = _validate.as_list(answers=answers)
         with self._lock.exclusive():
@@ -266,6 +297,9 @@ class Bandit:
         With (at least) this probability all intervals that are ever returned at this confidence are right, for all
         arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
         reward like any other, the default one.
+
+        Args:
+            confidence: in (0, 1).
         """
         return self._overview().estimates(confidence)
 
@@ -297,6 +331,9 @@ class Bandit:
 
         The text holds secrets (rewards that are in no release yet), and may be resumed once only: a second copy would
         draw its noise again.
+
+        Raises:
+            InvalidInput: the bandit has a journal: detach it, and move that.
         """
         with self._lock.exclusive():
             self._step()
@@ -320,7 +357,18 @@ class Bandit:
         noise: SecureNoise | None = None,
         witness: Witness | None = None,
     ) -> "Bandit":
-        """Go on with a bandit that `to_json` wrote, once. A policy of your own is passed along."""
+        """Return the bandit that `to_json` wrote, to go on with it, once.
+
+        Args:
+            text: what `to_json` returned.
+            policy: the policy that the bandit was made with, if it is not a built-in one.
+            noise: the noise source, if it has another grid than the usual one.
+            witness: as for a new bandit.
+
+        Raises:
+            InvalidInput: the text is not whole, or policy or noise are not those of the bandit.
+            JournalError: the witness refuses: the text is an old copy.
+        """
         bandit = cls.__new__(cls)
         witness = validated_witness(witness)
         configuration, learner = persistence.from_text(text, policy, live_source(noise))

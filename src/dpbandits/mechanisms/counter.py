@@ -103,10 +103,14 @@ class ContinualCounter(ABC):
 
     @clean
     def insert(self, reward: float) -> float:
-        """Add a reward from [0, 1] and return the new noisy sum. Invalid input changes nothing.
+        """Add a reward from [0, 1] and return the new noisy sum.
 
-        If anything else goes wrong (a ledger that cannot be written, an interrupt), the noise may have been seen
+        If an insertion fails halfway (a ledger that cannot be written, an interrupt), its noise may have been seen
         already: the counter keeps its last sum and takes no more items, since drawing again would cost twice.
+
+        Raises:
+            InvalidInput: the reward is outside [0, 1], or the counter was not made for another item. Nothing changes.
+            StepError: this insertion or an earlier one failed halfway, or another process made the counter.
         """
         reward = _validate.real("[0, 1]", reward=reward)
         if this_process() != self._process:

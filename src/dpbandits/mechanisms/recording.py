@@ -40,6 +40,11 @@ class RecordingNoise:
     release of a sum that carries reserved noise says so, but not which: that is the counter's schedule. No row holds a
     secret or a noise.
 
+    Args:
+        source: the noise source that draws.
+        ledger: where the rows go.
+        context: what every row holds besides; a key that a release uses itself is refused.
+
     >>> from dpbandits.mechanisms import SeededNoise
     >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"experiment": "A"})
     >>> value = release(noise, 10.0, scale=2.0)

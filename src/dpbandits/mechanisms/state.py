@@ -52,7 +52,11 @@ def public(*axes: str, dtype: DTypeLike = np.float64) -> Field:
 
 
 def secret(*axes: str) -> Field:
-    """Declare an array of secret numbers; its dtype is the noise source's business."""
+    """Declare an array of secret numbers; its dtype is up to the noise source.
+
+    Args:
+        axes: what its lengths are called, as for `public`.
+    """
     return Field(axes, None, is_secret=True)
 
 

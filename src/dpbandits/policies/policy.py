@@ -61,12 +61,19 @@ def every_step(params: Any, state: Any, arm: int, t: int) -> int:
 
 
 class Setup(NamedTuple):
-    """What a machine needs to run a policy: its constants, and the state to allocate."""
+    """What a machine needs to run a policy: its constants, and the state to allocate.
+
+    Args:
+        params: the constants of the kernels.
+        state_class: the NamedTuple that declares the state.
+        sizes: the lengths of the axes besides "arms" and "one", by name.
+        parts: the State classes of the fields that are declared as `part()`, by field.
+    """
 
     params: Any
     state_class: Any
-    sizes: Mapping[str, int] = NOTHING  # of the axes besides "arms" and "one"
-    parts: Mapping[str, Any] = NOTHING  # the State classes of parts that are chosen here, by field
+    sizes: Mapping[str, int] = NOTHING
+    parts: Mapping[str, Any] = NOTHING
 
     def allocate(self, secret_dtype: DTypeLike) -> Any:
         """Return the state as zeros, with secrets of this dtype."""
@@ -74,7 +81,12 @@ class Setup(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One release of an arm, fixed in advance: the sum of its rewards number first..last, with noise of this scale."""
+    """One release of an arm, fixed in advance: a sum of its rewards with noise.
+
+    Args:
+        first, last: the numbers of the first and the last reward of the sum, counted from 1 for every arm.
+        scale: of the noise, in rewards.
+    """
 
     first: int
     last: int

@@ -33,6 +33,9 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float | None
         delta: the largest delta allowed; with 0 only basic composition applies.
         horizon: up to where the list is complete, if it is that of a schedule; it is only passed on.
 
+    Raises:
+        InvalidInput: no theorem gives a bound, as for Gaussian noise with a delta of 0.
+
     >>> from dpbandits.privacy import LaplaceEvent
     >>> compose([LaplaceEvent(scale=10.0)] * 100, delta=1e-6).epsilon
     4.693

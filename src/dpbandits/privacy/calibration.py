@@ -35,6 +35,9 @@ def calibrate(
         upper: the largest parameter that makes sense.
         tolerance: how far below the largest one the answer may be, relative to it.
 
+    Raises:
+        InvalidInput: no parameter, however small, meets the target.
+
     >>> calibrate(lambda x: 10 * x**2, target=0.1, start=0.5)
     0.1
     """

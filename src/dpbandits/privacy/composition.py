@@ -15,6 +15,9 @@ from dpbandits.privacy.rounding import above, sum_up
 def basic_composition(epsilons: Sequence[float]) -> float:
     """Return the sum: the composition is pure again, delta = 0.
 
+    Args:
+        epsilons: what every mechanism costs.
+
     >>> basic_composition([0.5, 0.25, 0.25])
     1.0
     """

@@ -65,7 +65,14 @@ class Ledger:
         self._lock = threading.Lock()
 
     def append(self, content: Mapping[str, Any]) -> Row:
-        """Add a row and return it. The content must be plain JSON: text, finite numbers, booleans, None, lists."""
+        """Add a row and return it.
+
+        Args:
+            content: plain JSON: text, finite numbers, booleans, None, and lists and mappings of these.
+
+        Raises:
+            InvalidInput: the content is something else. No row was added.
+        """
         content_json = canonical_json(content)
         with self._lock:
             row = _chained(len(self._rows), self.head[1], content_json)
@@ -83,7 +90,15 @@ class Ledger:
 
     @classmethod
     def from_jsonl(cls, text: str, head: Head | None = None) -> "Ledger":
-        """Read an export and verify it on the way (see `verify`)."""
+        """Read an export and verify it on the way.
+
+        Args:
+            text: the export, a row per line.
+            head: the number and the hash of the last row, as they were kept; by default any end will do.
+
+        Raises:
+            LedgerError: a row was changed, removed, added or moved, or the ledger does not end at the head.
+        """
         validated_head(head)
         ledger = cls()
         ledger._rows.extend(_verified_rows(text))
@@ -120,14 +135,18 @@ class Ledger:
 
 
 def verify(text: str, head: Head | None = None) -> Head:
-    """Check the chain of an export and return its head; raise LedgerError at the first row that does not fit.
+    """Check the chain of an export and return its head.
 
     A chain cannot show that rows are missing at its end, or were added: pass the `head` that was kept elsewhere to
-    check that. What the rows say is not looked at: `dpbandits.live.check_ledger` checks that too.
+    check that. The content of the rows is not checked; `dpbandits.live.check_ledger` does that as well.
 
     Args:
         text: the export, a row per line.
         head: the number and the hash of the last row, as they were kept; by default any end will do.
+
+    Raises:
+        LedgerError: a row was changed, removed, added or moved, or the ledger does not end at the head. The message
+            names the first row that does not fit.
     """
     validated_head(head)
     end = (-1, GENESIS)

@@ -81,7 +81,8 @@ class SimulationResult:
     def plays(self, name: str) -> NDArray[np.int64]:
         """Return how often every arm was played up to a checkpoint: by run, checkpoint and arm.
 
-        They are there if `simulate` was asked to keep them, by `plays=True`.
+        Raises:
+            InvalidInput: `simulate` was not asked to keep them, by `plays=True`.
         """
         return self._of(name, "plays")
 
@@ -163,7 +164,11 @@ class SimulationResult:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SimulationResult":
-        """Read a result that was saved."""
+        """Read a result that was saved.
+
+        Raises:
+            InvalidInput: the file is not a saved simulation.
+        """
         with open(path, "rb") as file:
             try:
                 with np.load(file) as archive:

@@ -43,6 +43,11 @@ def simulate(
             with those that are there.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Raises:
+        InvalidInput: a setting is outside its range, a kernel cannot be compiled, or a policy chooses an arm that does
+            not exist.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import UCB, Bernoulli
     >>> result = simulate([UCB()], Bernoulli([0.9, 0.6]), horizon=1000, runs=100, seed=1)
     >>> float(result.final_regret("ucb").mean())

@@ -143,7 +143,11 @@ class RegretSummary:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "RegretSummary":
-        """Read one that was saved; more runs can be added."""
+        """Read one that was saved; more runs can be added.
+
+        Raises:
+            InvalidInput: the file is not a saved summary.
+        """
         summary = cls.__new__(cls)
         with open(path, "rb") as file:
             try:

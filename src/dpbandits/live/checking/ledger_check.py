@@ -61,6 +61,12 @@ def check_ledger(
             rows are missing at the end, or were added. It may be an earlier one: it vouches for the rows up to its own.
         policy: the class of a policy that is not one of the built-in ones.
 
+    Returns:
+        The verdict, its reasons, and which checks were made. A text that is not a ledger is a verdict, not an error.
+
+    Raises:
+        InvalidInput: the head is not that of a row, or the class is not that of the policy in the ledger.
+
     >>> import dpbandits as dpb
     >>> bandit = dpb.Bandit(dpb.DPIMED(epsilon=1.0), arms=["A", "B"])
     >>> for _ in range(10):
