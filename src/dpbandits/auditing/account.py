@@ -139,11 +139,11 @@ class Account:
         self._pure[rewards] = np.maximum(self._pure[rewards], pure)
 
     def _place(self, events: list[Event], pure: float) -> int:
-        counted = Counter(self._columns.setdefault(event, len(self._columns)) for event in events)
-        key = frozenset(counted.items())
+        event_counter = Counter(self._columns.setdefault(event, len(self._columns)) for event in events)
+        key = frozenset(event_counter.items())
         if key not in self._places:
             self._places[key] = len(self._release_sets)
-            self._release_sets.append((counted, pure))
+            self._release_sets.append((event_counter, pure))
         return self._places[key]
 
     def settle(self, enough: float) -> None:
@@ -173,8 +173,8 @@ class Account:
     def _largest(self) -> Iterator[tuple[int, list[Event], float]]:
         """Yield rewards, all their events and their largest pure loss, unless another has as much of both."""
         counts = np.zeros((len(self._release_sets), len(self._columns)), dtype=np.int64)
-        for place, (counted, _) in enumerate(self._release_sets):
-            counts[place, list(counted)] = list(counted.values())
+        for place, (event_counter, _) in enumerate(self._release_sets):
+            counts[place, list(event_counter)] = list(event_counter.values())
         pure = np.array([loss for _, loss in self._release_sets])
         together: dict[frozenset[int], int] = {}
         for number, places in self._together():

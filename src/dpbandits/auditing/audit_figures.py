@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._statistics import binomial_high, binomial_low
-from dpbandits.auditing.exact import ExactAudit
+from dpbandits.auditing.exact_losses import ExactAudit
 from dpbandits.auditing.runs import FULLY_FOLLOWED
 from dpbandits.auditing.sampled_audit import Audit
 from dpbandits.plots import COLOURS, drawn, same_every_time
@@ -81,7 +81,8 @@ def losses_svg(audit: ExactAudit) -> bytes:
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel("time of the reward")
         axes.set_ylabel("loss: sum over its releases")
-        title = f"What does every single reward lose? ({counted(audit.arms, 'arm')}, {counted(audit.horizon, 'step')})"
+        size = f"{count_text(audit.arms, 'arm')}, {count_text(audit.horizon, 'step')}"
+        title = f"What does every single reward lose? ({size})"
         axes.set_title(title, fontsize="medium", loc="left")
         axes.legend(frameon=False, fontsize="small")
         return drawn(figure, ".svg")

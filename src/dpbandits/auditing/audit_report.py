@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dpbandits._writing import write_file
 from dpbandits.auditing.audit_figures import losses_svg, ratios_svg
-from dpbandits.auditing.exact import ExactAudit
+from dpbandits.auditing.exact_losses import ExactAudit
 from dpbandits.auditing.sampled_audit import Audit
 from dpbandits.auditing.sentences import rewards_text, sentence, settings, verdict
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html

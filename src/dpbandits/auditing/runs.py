@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._progress import Progress
 from dpbandits.auditing.account import Account, CertainLoss
 from dpbandits.auditing.disclosure import reading_shows
@@ -129,7 +129,7 @@ class Runs:
     def play(self, bar: Progress, *, to_the_last_line: bool) -> Part:
         """Play them, and more `to_the_last_line`, as long as one is left that no run has reached."""
         leak = None
-        where = f"{counted(self.arms, 'arm')}, {counted(self.horizon, 'step')}"
+        where = f"{count_text(self.arms, 'arm')}, {count_text(self.horizon, 'step')}"
         try:
             for name, cut in self._plays():
                 if self._is_enough():

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from dpbandits._phrases import counted
-from dpbandits.auditing.exact import SILENT, UPPER_BOUND, ExactAudit
+from dpbandits._phrases import count_text
+from dpbandits.auditing.exact_losses import SILENT, UPPER_BOUND, ExactAudit
 from dpbandits.auditing.runs import Part
 from dpbandits.auditing.sampled_audit import Audit
 from dpbandits.policies import is_ours
@@ -52,7 +52,7 @@ def sentence(audit: Audit | ExactAudit) -> str:
 
 def exact_sentence(audit: ExactAudit, claimed: str) -> str:
     """Return the result of the exact account, and for how many arms and steps it holds."""
-    where = f"{counted(audit.arms, 'arm')}, {counted(audit.horizon, 'step')}"
+    where = f"{count_text(audit.arms, 'arm')}, {count_text(audit.horizon, 'step')}"
     if audit.leak is not None:
         return f"Exceeds the claim: {audit.leak} ({where}), so nothing bounds what it loses."
     if audit.refuted:
@@ -69,7 +69,7 @@ def exact_sentence(audit: ExactAudit, claimed: str) -> str:
         )
     if audit.unknown is not None:
         return f"Cannot be told: {audit.unknown}, and what that loses is more than this account knows."
-    over = f"over {counted(audit.runs, 'run')}, {sizes_played(audit)}, no reward loses more than"
+    over = f"over {count_text(audit.runs, 'run')}, {sizes_played(audit)}, no reward loses more than"
     limits = f"{_undeclared(audit)}{_unfollowed(audit)}{_unreached(audit)}"
     return f"Within the claim: {over} {_within(audit, claimed)}.{limits}"
 
@@ -83,7 +83,7 @@ def _within(audit: ExactAudit, claimed: str) -> str:
         if part.horizon not in worst or part.epsilon > worst[part.horizon].epsilon:
             worst[part.horizon] = part
     return " and ".join(
-        f"{part.epsilon:.6g} in {counted(steps, 'step')} ({part.claim.epsilon:.6g} is claimed)"
+        f"{part.epsilon:.6g} in {count_text(steps, 'step')} ({part.claim.epsilon:.6g} is claimed)"
         for steps, part in worst.items()
     )
 
@@ -100,13 +100,13 @@ def sizes_played(audit: ExactAudit) -> str:
         many[part.arms].append(part.horizon)
     if len(set(map(tuple, many.values()))) == 1:
         return f"{_listed(many, 'arm')} for {_listed(many[audit.arms], 'step')}"
-    return ", ".join(f"{counted(arms, 'arm')} for {_listed(steps, 'step')}" for arms, steps in many.items())
+    return ", ".join(f"{count_text(arms, 'arm')} for {_listed(steps, 'step')}" for arms, steps in many.items())
 
 
 def _listed(numbers: Iterable[int], noun: str) -> str:
     """Return numbers of the same things: "2 and 3 arms"."""
     *others, last = numbers
-    return " and ".join([*(f"{number:,}" for number in others), counted(last, noun)])
+    return " and ".join([*(f"{number:,}" for number in others), count_text(last, noun)])
 
 
 def _undeclared(audit: ExactAudit) -> str:
@@ -114,7 +114,7 @@ def _undeclared(audit: ExactAudit) -> str:
     horizon = audit.policy.horizon
     if horizon is None or any(part.steps >= horizon for part in audit.parts):
         return ""
-    return f" No run reached the {counted(horizon, 'step')} that it is declared for."
+    return f" No run reached the {count_text(horizon, 'step')} that it is declared for."
 
 
 def _unfollowed(audit: ExactAudit) -> str:
@@ -122,7 +122,7 @@ def _unfollowed(audit: ExactAudit) -> str:
     parts = [part for part in audit.parts if part.followed < part.steps]
     if not parts:
         return ""
-    each = ", ".join(f"{part.followed:,} of {part.steps:,} ({counted(part.arms, 'arm')})" for part in parts)
+    each = ", ".join(f"{part.followed:,} of {part.steps:,} ({count_text(part.arms, 'arm')})" for part in parts)
     return f" Not all rewards were followed in long runs: {each}."
 
 
@@ -138,7 +138,7 @@ def settings(audit: Audit | ExactAudit) -> list[tuple[str, str]]:
     """Return what was attacked and how, as names and values."""
     rows = [
         ("policy", f"{audit.policy}"),
-        (f"claim, for {counted(audit.horizon, 'step')}", audit.claim.brief),
+        (f"claim, for {count_text(audit.horizon, 'step')}", audit.claim.brief),
         (
             "proved" if is_ours(audit.policy) else "guarantee, as its author states it",
             "none" if audit.proved is None else audit.proved.brief,

@@ -5,7 +5,7 @@ from collections import Counter
 from numpy.typing import ArrayLike
 
 from dpbandits import _validate
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.auditing.trials import Trials
 from dpbandits.environments.given import Given
 from dpbandits.errors import InvalidInput
@@ -40,7 +40,7 @@ def count_actions(
     trials = _validate.integer("[1, inf)", trials=trials)
     steps = len(environment.rewards)
     if arms**steps > _MAX_SEQUENCES:
-        size = f"arms={arms} and {counted(steps, 'reward')}"
+        size = f"arms={arms} and {count_text(steps, 'reward')}"
         raise InvalidInput(f"Expected {size} to have at most {_MAX_SEQUENCES} sequences.")
     player = Trials(policy, arms, steps, _validate.integer("[0, inf)", seed=seed))
     codes, counts = player.outcomes(environment, trials)

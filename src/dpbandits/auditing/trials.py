@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.auditing.decisions import Decisions
 from dpbandits.auditing.replay_noise import COUNTERS, MEASURES
 from dpbandits.auditing.scores import COLUMNS
@@ -137,7 +137,7 @@ class Trials:
     def _task(self, environment: Environment, runs: int, codes: Any, steps: int, stop: NDArray[np.int64]) -> Task:
         environment.check_horizon(self.horizon)
         if environment.arms != self.arms:
-            raise InvalidInput(f"Expected {environment!r} to have {counted(self.arms, 'arm')}.")
+            raise InvalidInput(f"Expected {environment!r} to have {count_text(self.arms, 'arm')}.")
         paths = self._player.new_array((self._player.rows(runs), steps, 2), np.int64)
         trace = Decisions(self.arms, self.is_exact, codes, paths)
         return Task(self._player.to_device(environment.configure()), trace, self._player.rules(stop))

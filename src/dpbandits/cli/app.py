@@ -42,7 +42,7 @@ COMMANDS = {
 }
 
 
-class ImportedWhenRun(TyperGroup):
+class LazyCommandGroup(TyperGroup):
     """Commands of which only names and summaries are known until one of them runs, or its options are completed."""
 
     def __init__(self, **settings: Any) -> None:
@@ -68,7 +68,7 @@ class ImportedWhenRun(TyperGroup):
 
 
 app = typer.Typer(
-    cls=ImportedWhenRun,
+    cls=LazyCommandGroup,
     help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims, "
     "check their ledgers.",
     no_args_is_help=True,

@@ -16,7 +16,7 @@ from dpbandits.cli.options import AsJson, Keep, OwnEnvironment, Workers
 from dpbandits.cli.output import print_json, print_rows
 from dpbandits.cli.parsing import check_folder, contenders, parse_levels, split_commas, whole
 from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, compare
-from dpbandits.comparison.instances import at_levels
+from dpbandits.comparison.instances import cases_at_levels
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
 from dpbandits.errors import InvalidInput
 from dpbandits.plots import write_figure
@@ -108,7 +108,7 @@ def _cases(instances: str | None, environment: str | None, epsilon: str | None) 
     levels = parse_levels(_EPSILON if epsilon is None else epsilon)
     case_list = cases(sets, levels) if sets or environment is None else []
     if environment is not None:
-        case_list += at_levels(environment, environment_from(environment), levels)
+        case_list += cases_at_levels(environment, environment_from(environment), levels)
     elif epsilon is not None and all(text.split(":")[0] == "random" for text in sets):
         raise InvalidInput(f"Expected epsilon={epsilon!r} only with bandits that bring none, unlike {instances}.")
     return case_list

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpbandits import _validate
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._validate import value_text
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app
@@ -161,7 +161,7 @@ def _configuration_table(first: dict[str, Any]) -> Table:
 
 
 def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]]) -> Table:
-    title = f"{counted(len(rows), 'release')}; noise and value in rewards" if rows else "No releases yet"
+    title = f"{count_text(len(rows), 'release')}; noise and value in rewards" if rows else "No releases yet"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0))  # without lines it fits into 80 columns
     for column in ("row", "arm", "release", "rewards", "assigned", "noise", "epsilon", "value"):
         is_arm = column == "arm"

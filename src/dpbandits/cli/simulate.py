@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpbandits._phrases import counted, one_line
+from dpbandits._phrases import count_text, one_line
 from dpbandits._writing import replace_file
 from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
@@ -218,7 +218,7 @@ def _show(result: SimulationResult, policies: dict[str, Policy]) -> None:
         rows.append([str(name), *(f"{value:,.1f}" if value == value else "-" for value in values), privacy])
     is_bernoulli = result.environment.startswith("Bernoulli(")
     arms = f"arms {', '.join(f'{mean:g}' for mean in result.means)}" if is_bernoulli else result.environment
-    title = f"Regret after {counted(result.horizon, 'step')}, {counted(result.runs, 'run')}, {one_line(arms, 60)}"
+    title = f"Regret after {count_text(result.horizon, 'step')}, {count_text(result.runs, 'run')}, {one_line(arms, 60)}"
     caption = (
         "privacy: what is proved of the policy, unless its author states it. The arms are in the order given, on which "
         "short runs depend."

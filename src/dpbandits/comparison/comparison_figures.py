@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.comparison.advice import Plan
 from dpbandits.comparison.leaderboard import Leaderboard
 from dpbandits.plots import COLOURS, DASHES
@@ -44,7 +44,7 @@ def leaderboard_figure(board: Leaderboard) -> "Figure":
         axes.spines[["top", "right"]].set_visible(False)
     least = f"{min(score.runs for score in board.scores):,}"
     steps = " and ".join(f"{horizon:,}" for horizon in horizons)
-    extent = f"{counted(cases, 'case')}, {least} runs or more of {steps} steps."
+    extent = f"{count_text(cases, 'case')}, {least} runs or more of {steps} steps."
     figure.suptitle(
         f"{extent} A dot per case; bars: median, and where 90% are below",
         fontsize="medium",

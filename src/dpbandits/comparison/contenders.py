@@ -14,7 +14,7 @@ Contender = Callable[[float], Policy]  # a policy for an epsilon
 Contenders = Policy | Iterable[Policy] | Mapping[str, Policy | Contender]
 
 
-def by_name(policies: Contenders) -> dict[str, Policy | Contender]:
+def contenders_by_name(policies: Contenders) -> dict[str, Policy | Contender]:
     """Return policies and functions of epsilon by name, checked; policies without a name get one."""
     if not isinstance(policies, Mapping):
         policy_list = policies if isinstance(policies, list | tuple) else [policies]
@@ -57,7 +57,7 @@ def proved_delta(policy: Policy, horizon: int) -> float:
     return guarantee.delta if guarantee is not None and guarantee.proved else 0.0
 
 
-def keeps(proved: float, epsilon: float) -> bool:
+def is_within_level(proved: float, epsilon: float) -> bool:
     """Tell whether what is proved is within a privacy level, up to rounding."""
     return proved <= epsilon * (1 + 1e-9)
 

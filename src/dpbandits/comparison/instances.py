@@ -82,7 +82,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
             case_list += random_cases(number, seed=seed)
         elif name in INSTANCES and not numbers:
             for instance, means in INSTANCES[name].items():
-                case_list += at_levels(instance, Bernoulli(means), levels)
+                case_list += cases_at_levels(instance, Bernoulli(means), levels)
         else:
             names = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
             raise InvalidInput(f"Expected instances={text!r} to be one of {names}.")
@@ -93,7 +93,7 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     )  # none twice, however often it was named
 
 
-def played_cases(
+def requested_cases(
     requests: Case | Environment | Iterable[Case | Environment], epsilons: Sequence[float] | None
 ) -> list[Case]:
     """Return the cases that are asked for, all with different names: environments come at every epsilon."""
@@ -108,7 +108,7 @@ def played_cases(
             texts.append(one_line(repr(each), _LONGEST_NAME))
             copy = texts.count(texts[-1])
             name = texts[-1] + (f" #{copy}" if copy > 1 else "")
-            case_list += at_levels(name, each, levels)
+            case_list += cases_at_levels(name, each, levels)
         elif isinstance(each, Case) and isinstance(each.environment, Environment):
             case_list.append(each)
         else:
@@ -127,7 +127,7 @@ def _levels(epsilons: Iterable[float]) -> list[float]:
     return list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
 
 
-def at_levels(name: str, environment: Environment, epsilons: Iterable[float]) -> list[Case]:
+def cases_at_levels(name: str, environment: Environment, epsilons: Iterable[float]) -> list[Case]:
     """Return an environment at every epsilon, as cases; infinity asks for none."""
     return [
         Case(name if math.isinf(epsilon) else f"{name}, ε = {epsilon:.12g}", environment, epsilon)

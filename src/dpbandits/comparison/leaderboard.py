@@ -14,8 +14,15 @@ from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
 from dpbandits._statistics import mean_margin
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, policy_at, proved_delta, proved_epsilon
-from dpbandits.comparison.instances import Case, played_cases
+from dpbandits.comparison.contenders import (
+    Contenders,
+    contenders_by_name,
+    is_within_level,
+    policy_at,
+    proved_delta,
+    proved_epsilon,
+)
+from dpbandits.comparison.instances import Case, requested_cases
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy, is_ours
@@ -57,7 +64,7 @@ class Score(NamedTuple):
     @property
     def is_private(self) -> bool:
         """Whether the policy keeps the epsilon of the case."""
-        return keeps(self.proved, self.epsilon)
+        return is_within_level(self.proved, self.epsilon)
 
 
 class Standing(NamedTuple):
@@ -188,7 +195,7 @@ def compare(
     >>> [(score.case[-7:], score.mean) for score in board.scores]
     [('ε = 0.5', 17.4), (', ε = 2', 12.4)]
     """
-    named, case_list = by_name(policies), played_cases(cases, epsilons)
+    named, case_list = contenders_by_name(policies), requested_cases(cases, epsilons)
     for case in case_list:
         if not case.environment.gaps.any():
             raise InvalidInput(f"Expected the means of {case.name} to differ: there is nothing to compare.")

@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.comparison.advice import TOLERANCE, Answer, Plan, Shares
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, policy_at, proved_delta, proved_epsilon
+from dpbandits.comparison.contenders import (
+    Contenders,
+    contenders_by_name,
+    is_within_level,
+    policy_at,
+    proved_delta,
+    proved_epsilon,
+)
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.environments.environment import block_sum, one_by_one
 from dpbandits.errors import InvalidInput
@@ -108,10 +115,12 @@ def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) 
     """Return every policy with the levels at which it answers, all of which it keeps."""
     levels = list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
     questions = []
-    for name, contender in by_name(policies).items():
+    for name, contender in contenders_by_name(policies).items():
         if isinstance(contender, Policy):
             proved = proved_epsilon(policy_at(name, contender, math.inf), horizon)
-            equal_levels = [level for level in levels if keeps(proved, level) and keeps(level, proved)]
+            equal_levels = [
+                level for level in levels if is_within_level(proved, level) and is_within_level(level, proved)
+            ]
             own = [*equal_levels, proved][:1]
         else:
             own = levels
@@ -120,7 +129,7 @@ def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) 
         for epsilon in own:
             policy = policy_at(name, contender, epsilon)
             proved = proved_epsilon(policy, horizon)
-            if proved == math.inf or not keeps(proved, epsilon):
+            if proved == math.inf or not is_within_level(proved, epsilon):
                 level = "an ε" if epsilon == math.inf else f"ε = {epsilon:g}"
                 what = "nothing" if proved == math.inf else f"ε = {proved:g}"
                 raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved of it.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live import persistence
 from dpbandits.live.assignments import Assignment, id_of
@@ -395,7 +395,7 @@ class Bandit:
         if not hasattr(self, "_learner"):  # in the traceback of a beginning that was refused
             return "<Bandit: not begun>"
         arms, assigned = len(self.arms), self._learner.assigned
-        return f"<Bandit: {label(self.policy)}, {arms} arms, {counted(assigned, 'assignment')}, {self.guarantee}>"
+        return f"<Bandit: {label(self.policy)}, {arms} arms, {count_text(assigned, 'assignment')}, {self.guarantee}>"
 
     # ---- steps: all or nothing
 

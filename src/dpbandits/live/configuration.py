@@ -17,7 +17,7 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
-from dpbandits.live.policy_names import as_written, policy_from, read_live
+from dpbandits.live.policy_names import current_live_settings, policy_from, written_form
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.policies import Policy
 from dpbandits.policies.policy import MAX_ARMS, MAX_HORIZON
@@ -98,7 +98,7 @@ class Configuration:
         later = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
         if self.file_format >= 3:
             later |= {"sticky": self.sticky}
-        name, settings = as_written(self.policy, self.file_format)
+        name, settings = written_form(self.policy, self.file_format)
         return {
             "format": self.file_format,
             "policy": {"name": name, **settings},
@@ -144,7 +144,7 @@ class Terms:
     @classmethod
     def from_dict(cls, configuration: Configuration, plain: dict[str, Any]) -> "Terms":
         """Return the terms that a bandit began with."""
-        settings = read_live(configuration.policy, plain["live_policy"], configuration.file_format)
+        settings = current_live_settings(configuration.policy, plain["live_policy"], configuration.file_format)
         policy = type(configuration.policy)(**settings)
         one_reward = Guarantee.from_dict(plain["reward_guarantee"])
         return cls(policy, one_reward, Guarantee.from_dict(plain["guarantee"]))
@@ -152,7 +152,7 @@ class Terms:
     def to_dict(self, file_format: int) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {
-            "live_policy": as_written(self.policy, file_format)[1],
+            "live_policy": written_form(self.policy, file_format)[1],
             "reward_guarantee": self.one_reward.to_dict(),
             "guarantee": self.person.to_dict(),
         }

@@ -44,7 +44,7 @@ def settings_of(policy: Policy) -> Settings:
     return settings
 
 
-def as_written(policy: Policy, file_format: int) -> tuple[str, Settings]:
+def written_form(policy: Policy, file_format: int) -> tuple[str, Settings]:
     """Return the name and the settings of a policy in a file of this format."""
     settings = settings_of(policy)
     for rename in RENAMES if is_ours(policy) else ():
@@ -53,7 +53,7 @@ def as_written(policy: Policy, file_format: int) -> tuple[str, Settings]:
     return policy.name, settings
 
 
-def as_read(name: str, settings: Settings, file_format: int) -> tuple[str, Settings]:
+def current_form(name: str, settings: Settings, file_format: int) -> tuple[str, Settings]:
     """Return today's name and settings of what a file of this format has, a policy of ours or not."""
     for rename in RENAMES:
         is_it = name == rename.earlier and rename.marks.items() <= settings.items()
@@ -62,18 +62,18 @@ def as_read(name: str, settings: Settings, file_format: int) -> tuple[str, Setti
     return name, settings
 
 
-def read_live(policy: Policy, settings: Settings, file_format: int) -> Settings:
+def current_live_settings(policy: Policy, settings: Settings, file_format: int) -> Settings:
     """Return today's form of the settings with which a policy runs; those of another one stay as they are."""
     if not is_ours(policy):
         return settings
-    name, today = as_read(as_written(policy, file_format)[0], settings, file_format)
-    return today if name == policy.name else settings
+    name, current = current_form(written_form(policy, file_format)[0], settings, file_format)
+    return current if name == policy.name else settings
 
 
 def policy_from(plain: Settings, file_format: int) -> Policy:
     """Return the policy of ours that was written down as a name and its settings."""
     settings = {key: value for key, value in plain.items() if key != "name"}
-    name, settings = as_read(plain["name"], settings, file_format)
+    name, settings = current_form(plain["name"], settings, file_format)
     if name not in POLICIES:
         raise InvalidInput(f"Expected policy={value_text(name)} to be one of ours, or to be passed as well.")
     return POLICIES[name](**settings)

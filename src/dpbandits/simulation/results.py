@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._writing import write_arrays
 from dpbandits.errors import InvalidInput
 
@@ -189,7 +189,7 @@ class SimulationResult:
                 raise InvalidInput(f"Expected {path} to be a saved simulation, but it cannot be read as one.") from None
 
     def __repr__(self) -> str:
-        extent = f"{counted(self.runs, 'run')} of {', '.join(self.names)} for {counted(self.horizon, 'step')}"
+        extent = f"{count_text(self.runs, 'run')} of {', '.join(self.names)} for {count_text(self.horizon, 'step')}"
         return f"<{extent} in {self.environment}>"
 
 

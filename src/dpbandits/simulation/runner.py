@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _validate
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._progress import Progress
 from dpbandits.engine.driver import Driver, chunks_of
 from dpbandits.engine.seeds import seed_of_policy
@@ -63,10 +63,10 @@ def summarise(
         or summary.runs > runs
         or (summary.runs < runs and summary.runs % runs_per_chunk(horizon))
     ):
+        chunk_text = count_text(runs_per_chunk(horizon), "run")
         raise InvalidInput(
-            f"Expected begun, with {counted(summary.runs, 'run')} up to horizon={summary.horizon}, to be of the same "
-            f"simulation: whole chunks of {counted(runs_per_chunk(horizon), 'run')} up to horizon={horizon}, and at "
-            f"most runs={runs}."
+            f"Expected begun, with {count_text(summary.runs, 'run')} up to horizon={summary.horizon}, to be of the "
+            f"same simulation: whole chunks of {chunk_text} up to horizon={horizon}, and at most runs={runs}."
         )
     if summary.runs == runs:
         yield summary

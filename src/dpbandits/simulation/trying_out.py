@@ -5,7 +5,7 @@ A reward outside [0, 1] would be played without a word, and everything that is p
 
 import numpy as np
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.environments.environment import Environment, block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
@@ -31,7 +31,7 @@ def try_out(environment: Environment, horizon: int) -> None:
         _check_range(f"rewards {of_arm}", rewards, 1)
         starts = np.minimum(times[:: _DRAWS // _BLOCK], horizon - plays + 1)
         sums = [float(block_sum(params, arm, plays, int(t), noise)) for t in starts]
-        _check_range(f"sums {of_arm} over {counted(plays, 'play')}", np.array(sums), plays)
+        _check_range(f"sums {of_arm} over {count_text(plays, 'play')}", np.array(sums), plays)
         mean = float(environment.means[arm])
         for what, average in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / plays)):
             if abs(average - mean) > _TOLERANCE:

@@ -22,7 +22,7 @@ from dpbandits.live.configuration import (
     declared_horizon,
     read_sticky,
 )
-from dpbandits.live.policy_names import as_read, read_live, settings_of
+from dpbandits.live.policy_names import current_form, current_live_settings, settings_of
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.schedule_cost import budget_of, exceeds, person_follows
 from dpbandits.live.units import validated_contributions
@@ -181,7 +181,7 @@ def _policy(plain: object, kind: type[Policy] | None, file_format: int) -> Polic
         raise BrokenPromise(f"Row 0 has policy={value_text(plain)}, which names no policy.")
     name, settings = plain["name"], {key: value for key, value in plain.items() if key != "name"}
     if kind is None or POLICIES.get(kind.name) is kind:
-        name, settings = as_read(name, settings, file_format)
+        name, settings = current_form(name, settings, file_format)
     if kind is not None and name != kind.name:
         raise InvalidInput(f"Expected policy={kind.__name__} to be the one of the ledger, {value_text(name)}.")
     if kind is None and name not in POLICIES:
@@ -195,7 +195,7 @@ def _policy(plain: object, kind: type[Policy] | None, file_format: int) -> Polic
 def _live_policy(settings: object, configuration: Configuration) -> Policy:
     if not isinstance(settings, dict):
         raise BrokenPromise(f"Row 0 has live_policy={value_text(settings)}, which is not a mapping of settings.")
-    settings = read_live(configuration.policy, settings, configuration.file_format)
+    settings = current_live_settings(configuration.policy, settings, configuration.file_format)
     live_policy = _policy_with(type(configuration.policy), settings, "live_policy")
     if is_ours(live_policy):  # a user's policy may change what it likes: what that costs is recomputed
         for setting, value in settings_of(configuration.policy).items():

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.privacy.ledger import Head
 
@@ -75,8 +75,8 @@ class LedgerCheck:
             return None
         covered = self.rows - 1 - self.rows_after_head
         return (
-            f"The head covers the rows up to {covered:,}, and not the {counted(self.rows_after_head, 'row')} after it: "
-            "at the end, rows may be missing or added."
+            f"The head covers the rows up to {covered:,}, and not the {count_text(self.rows_after_head, 'row')} after "
+            "it: at the end, rows may be missing or added."
         )
 
     @property
@@ -86,13 +86,15 @@ class LedgerCheck:
             return f"Cannot be told: {_lowered(self.reasons[0])}"
         if self.verdict == DOES_NOT_HOLD:
             more = len(self.reasons) - 1
-            return f"Does not hold: {_lowered(self.reasons[0])}" + (f" {counted(more, 'more reason')}." if more else "")
+            return f"Does not hold: {_lowered(self.reasons[0])}" + (
+                f" {count_text(more, 'more reason')}." if more else ""
+            )
         assert self.whole is not None
         assert self.spent is not None
         assert self.promised is not None
         claimed = "" if self.claim is None else f" and the {cost_text(self.claim)} of the claim"
         return (
-            f"Holds: {counted(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
+            f"Holds: {count_text(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
             f"{cost_text(self.spent)} in {self.whole.unit}, and in the end at most {cost_text(self.whole)}: within the "
             f"{cost_text(self.promised)} that row 0 promises{claimed}."
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.live.estimates import Comparison, Estimate, difference
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.policies.labels import label
@@ -124,8 +124,8 @@ class Findings:
     @property
     def status(self) -> str:
         """Which policy, how many assignments, how much was released."""
-        assignments = counted(self.overview.assigned, "assignment")
-        arms, releases = counted(len(self.names), "arm"), counted(self.releases, "release")
+        assignments = count_text(self.overview.assigned, "assignment")
+        arms, releases = count_text(len(self.names), "arm"), count_text(self.releases, "release")
         return (
             f"{printable_text(label(self.overview.configuration.policy))}: {assignments} to {arms}, {releases} so far."
         )
@@ -139,7 +139,7 @@ class Findings:
         if self.state == DECIDED:
             return f"{leader} is the best arm, with 95% confidence."
         others = [shortened_name(self.names[number], 60) for number in self.contenders if number != self.leader]
-        named = enumeration(others) if len(others) <= _NAMED else counted(len(others), "other arm")
+        named = enumeration(others) if len(others) <= _NAMED else count_text(len(others), "other arm")
         is_all = len(others) == len(self.names) - 1
         rest = "" if is_all else " No other arm is the best, with 95% confidence."
         return (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.reporting.findings import CONFIDENCE, Findings, short_names
 from dpbandits.live.reporting.release_history import estimates_over_releases, spent_over_releases
@@ -48,7 +48,7 @@ def _draw_allocation(axes: "Axes", findings: Findings) -> None:
     _name_rows(axes, findings, arms)
     axes.set_xlabel("assignments")
     best = "" if len(arms) == len(findings.names) else f"; the {len(arms)} arms with the best estimates"
-    axes.set_title(counted(findings.overview.assigned, "assignment") + best, fontsize="medium", loc="left")
+    axes.set_title(count_text(findings.overview.assigned, "assignment") + best, fontsize="medium", loc="left")
 
 
 def _draw_history(axes: "Axes", findings: Findings) -> None:

@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.document import (
     Badge,
     Block,
@@ -118,7 +118,7 @@ def _arms(findings: Findings, most: int) -> list[Block]:
     if findings.overview.configuration.contributions > 1:
         blocks.append(Paragraph("Several rewards of one person are not independent: the intervals may be too narrow."))
     if len(names) < len(findings.names):
-        left = counted(len(findings.names) - len(names), "more arm")
+        left = count_text(len(findings.names) - len(names), "more arm")
         blocks.append(Paragraph(f"These have the best estimates so far. There are {left}."))
     return blocks
 
@@ -153,7 +153,7 @@ def _comparisons(findings: Findings) -> list[Block]:
         undecided = len(rest) - worse
         blocks.append(
             Paragraph(
-                f"Of the other {counted(len(rest), 'arm')}, {worse:,} {'is' if worse == 1 else 'are'} not the best, "
+                f"Of the other {count_text(len(rest), 'arm')}, {worse:,} {'is' if worse == 1 else 'are'} not the best, "
                 f"with 95% confidence, and {undecided:,} may be."
             )
         )
@@ -162,7 +162,9 @@ def _comparisons(findings: Findings) -> list[Block]:
 
 def _missing_arms_text(findings: Findings) -> str:
     missing = findings.overview.assigned - sum(findings.overview.assigned_to)
-    return f" Of {counted(missing, 'assignment')}, made by an early version, the arm is not known." if missing else ""
+    return (
+        f" Of {count_text(missing, 'assignment')}, made by an early version, the arm is not known." if missing else ""
+    )
 
 
 # ---- what is promised
