@@ -137,7 +137,7 @@ def audit(
     """Try to refute what a policy claims, from the arms it chooses or from everything it releases.
 
     Args:
-        policy: what to attack. It is held to its published claim if it has one, else to what is proved of it.
+        policy: what to attack. It is held to its published claim if it has one, else to what is proved for it.
         view: "actions", what everybody sees, or "releases", what a privacy engineer sees.
         arms: how many arms.
         horizon: steps per run; by default as few as its choices need to differ. All reward sequences of up to 8 steps

@@ -36,36 +36,38 @@ def audit_command(
     policy: Annotated[
         str,
         typer.Argument(
-            help="A policy, with settings after colons, as in `simulate`; a class of yours is mine.py:Name. broken "
-            "lists policies that are broken on purpose; broken/NAME is one of them."
+            help="A policy, with settings after colons, as in `simulate`; mine.py:Name is a class of your own. "
+            "`broken` lists policies that are broken on purpose; broken/NAME is one of them."
         ),
     ],
     epsilon: Annotated[
-        float, typer.Option(help="The budget the policy is made for; for one without, the claim.")
+        float, typer.Option(help="The budget that the policy is made for; for a policy without privacy, the claim.")
     ] = 1.0,
     delta: Annotated[
-        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1e-6.")
+        float | None, typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.")
     ] = None,
     variant: Annotated[str | None, typer.Option(help="The policy's variant, such as published.")] = None,
     view: Annotated[
         str | None,
         typer.Option(
-            help="Only attack, and see only: actions (the arms alone) or releases (every value as well). Default: one "
-            "after the other, then the exact account, until the claim is refuted.",
+            help="Only attack, and only from this view: actions (the arms alone) or releases (every value as well). "
+            "Default: both attacks, then the exact account, until the claim is refuted.",
             show_default=False,
         ),
     ] = None,
     arms: Annotated[
         int | None,
-        typer.Option(help="How many arms. Default: 2, and 3 as well for the exact account.", show_default=False),
+        typer.Option(help="Number of arms. Default: 2; the exact account also plays 3.", show_default=False),
     ] = None,
     horizon: Annotated[
-        str | None, typer.Option(help="Steps per run. Default: as few as the policy's choices need to differ.")
+        str | None, typer.Option(help="Steps per run. Default: just enough for the policy's choices to differ.")
     ] = None,
     trials: Annotated[
-        str, typer.Option(help="The most runs of an attack, search and test together; 1e7 is a number.")
+        str, typer.Option(help="The largest number of runs per attack, search and test together, such as 1e7.")
     ] = "1e7",
-    confidence: Annotated[float, typer.Option(help="Of the lower bounds on epsilon, all together.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(help="With which confidence all lower bounds on epsilon hold together.")
+    ] = 0.95,
     exact: Annotated[
         bool,
         typer.Option("--exact", help="Only the exact account: the loss of every reward through all releases."),
@@ -76,17 +78,17 @@ def audit_command(
         bool | None, typer.Option("--gpu/--no-gpu", help="Play on a GPU. Default: where there is one.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with figures to this file (.html).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write what was found to this file (.json).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the results to this file (.json).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try to break a privacy claim.
 
-    It searches for two reward sequences that differ in one reward, and for something the policy then does much more
-    often with one than with the other. If that is more than its claim allows, the claim is refuted. Then it adds up,
-    from the policy's own code, what every reward loses. The exit status is 1 if the claim is refuted or exceeded; 0 if
-    it is not, which is no proof; 3 if it cannot be told: a loss that the account does not know, or releases that cannot
-    be scored; 2 for wrong input and 70 for a crash. --json prints what --out writes: a list, one item for every attack
-    and for the account. Examples:
+    An attack searches for two reward sequences that differ in one reward, and for an event that is much likelier with
+    one than with the other. If it is likelier than the claim allows, the claim is refuted. The exact account then adds
+    up what every reward loses, from the policy's own code. The exit status is 1 if the claim is refuted or exceeded; 0
+    if it is not, which is no proof; 3 if neither can be said, because the account does not know a loss or the releases
+    cannot be scored; 2 for wrong input and 70 for a crash. --json prints what --out writes: a list with one item for
+    each attack and one for the account. Examples:
 
     \b
     dpbandits audit dp-ucb --variant published --epsilon 1

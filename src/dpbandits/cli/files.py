@@ -1,4 +1,4 @@
-"""What users have in Python files of their own: policies and environments, named as FILE.py:NAME."""
+"""Policies and environments in Python files of users, named as FILE.py:NAME."""
 
 import hashlib
 import importlib.util
@@ -35,8 +35,8 @@ def environment_from(text: str) -> Environment:
         try:
             environment = environment()
         except Exception as problem:  # noqa: BLE001  (it may do anything)
-            reason = f"{type(problem).__name__}: {one_line(problem)}"
-            raise InvalidInput(f"Expected {name}() in {file!r} to make an environment. It ends in {reason}") from None
+            failure = f"It fails with {type(problem).__name__}: {one_line(problem)}"
+            raise InvalidInput(f"Expected {name}() in {file!r} to make an environment. {failure}") from None
     if not isinstance(environment, Environment):
         what = "an Environment, or a class or function that makes one"
         raise InvalidInput(f"Expected {name!r} in {file!r} to be {what}.")
@@ -79,8 +79,8 @@ def _load_module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:  # noqa: BLE001  (it may do anything, and must not end this program)
         del sys.modules[name]
-        reason = f"{type(problem).__name__}: {problem}"
-        raise InvalidInput(f"Expected file={str(path)!r} to be a Python file that runs. It ends in {reason}") from None
+        failure = f"It fails with {type(problem).__name__}: {problem}"
+        raise InvalidInput(f"Expected file={str(path)!r} to be a Python file that runs. {failure}") from None
     return module
 
 

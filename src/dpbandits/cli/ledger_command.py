@@ -29,12 +29,12 @@ from dpbandits.privacy import Budget, Ledger
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
 ledger_app = typer.Typer(
-    help="Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it.",
+    help="Check or show the ledger of a live bandit, as exported by Ledger.to_jsonl.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(ledger_app, name="ledger")
-File = Annotated[Path, typer.Argument(help="The export of a ledger: one row a line.")]
+File = Annotated[Path, typer.Argument(help="The export of a ledger: one row per line.")]
 OwnPolicy = Annotated[
     str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
 ]
@@ -47,17 +47,17 @@ def verify_command(
         float | None,
         typer.Option(help="The epsilon that one person may lose at most. Default: what row 0 promises."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The second part of the claim.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="The delta of the claim.")] = 0.0,
     head: Annotated[str | None, typer.Option(help="The head that was kept elsewhere, as HASH or NUMBER:HASH.")] = None,
     policy: OwnPolicy = None,
     as_json: AsJson = False,
-    report: Annotated[Path | None, typer.Option(help="Write what was found as a page to this file (.html).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the result as a page to this file (.html).")] = None,
 ) -> None:
-    """Tell whether a ledger keeps its promise: its chain, its configuration, every release, what they cost together.
+    """Tell whether a ledger keeps its promise: its chain, its configuration, every release, the cost of all together.
 
-    The exit status is 0 if it holds, 1 if it does not, 3 if it cannot be told, 2 for wrong input. Keep the head
-    elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. A ledger may have
-    grown since: the head vouches for the rows up to its own. Examples:
+    The exit status is 0 if the promise holds, 1 if it does not, 3 if neither can be said, 2 for wrong input. Keep the
+    head elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. The ledger
+    may have grown since: the head vouches for the rows up to its own. Examples:
 
     \b
     dpbandits ledger verify trial.jsonl --claim 1 --head 17:6c1f...
@@ -116,7 +116,7 @@ def show_command(file: File, policy: OwnPolicy = None, as_json: AsJson = False) 
 
 
 def _print_document(ledger: Ledger, text: str, policy: str | None) -> None:
-    """Print all rows, and what every arm has cost where that can be told."""
+    """Print all rows, and what every arm has cost if that is known."""
     costs = None
     if "policy" in ledger[0].content:
         costs = check_ledger(text, policy=None if policy is None else policy_class(policy)).arms

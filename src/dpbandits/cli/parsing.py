@@ -1,4 +1,4 @@
-"""What commands share: reading words into numbers, policies and files, and writing guarantees."""
+"""Command-line values turned into numbers, levels and policies, and checks of the files that commands write."""
 
 import ast
 import os
@@ -42,7 +42,7 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         name, *settings = text.split(":")
         if name not in POLICIES:
             raise InvalidInput(
-                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended, or a class of yours "
+                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended, or a class of your own "
                 "as FILE.py:NAME."
             )
         kind = POLICIES[name]
@@ -82,16 +82,16 @@ def _of_type(declaration: Any, key: str, value: Any) -> Any:
 
 
 def check_delta(delta: float | None, *policies: Policy) -> None:
-    """Refuse a delta that none of these policies would look at."""
+    """Refuse a delta that none of these policies would use."""
     if delta is not None and not any(hasattr(policy, "delta") for policy in policies):
         names = " and ".join(dict.fromkeys(policy.name for policy in policies))
         raise InvalidInput(f"Expected delta={delta} only with a policy that uses one, unlike {names}.")
 
 
 def contenders(text: str, delta: float | None) -> dict[str, Policy | Contender]:
-    """Return policies by the words that describe them: functions of epsilon, or plain if they bring their own or none.
+    """Return the policies that a text describes: functions of epsilon, or plain policies if they set their own or none.
 
-    None is the usual delta.
+    A delta of None is the usual one.
     """
     texts = list(dict.fromkeys(split_commas(text)))
     if not texts:
@@ -116,7 +116,7 @@ def _policy_at(text: str, delta: float, epsilon: float) -> Policy:
 
 
 def console() -> Console:
-    """Return a console that is as wide as the terminal or COLUMNS say, and wide where nobody looks at it."""
+    """Return a console that is as wide as the terminal or COLUMNS say, and 160 columns wide in a file or a pipe."""
     return Console(width=None if Console().is_terminal or os.environ.get("COLUMNS", "").isdecimal() else 160)
 
 

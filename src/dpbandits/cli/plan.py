@@ -35,7 +35,8 @@ def plan_command(
     arms: Annotated[
         int | None,
         typer.Option(
-            help=f"How many arms: one is better by the gap, the others are alike. Default: {_ARMS}.", show_default=False
+            help=f"Number of arms: one is better by the gap, the others are equal. Default: {_ARMS}.",
+            show_default=False,
         ),
     ] = None,
     gap: Annotated[
@@ -54,10 +55,10 @@ def plan_command(
         str | None, typer.Option(help="Instead of arms, gap and rate: a success rate per arm, such as 0.12,0.1,0.07.")
     ] = None,
     environment: OwnEnvironment = None,
-    horizon: Annotated[str, typer.Option(help="How many people there are; 1e6 is a number too.")] = "1e5",
+    horizon: Annotated[str, typer.Option(help="Number of people, such as 1e6.")] = "1e5",
     epsilon: Annotated[
         str,
-        typer.Option(help="Privacy levels to ask about: 0.1 is strict, 1 is usual, 10 protects hardly anybody."),
+        typer.Option(help="Privacy levels to compare: 0.1 is strict, 1 is usual, 10 protects hardly anybody."),
     ] = "0.1,0.5,1",
     tolerance: Annotated[
         float, typer.Option(help="What privacy may cost without discussion, as a share of the people.")
@@ -70,23 +71,25 @@ def plan_command(
     ] = None,
     policies: Annotated[
         str,
-        typer.Option(help="Names, with settings after colons; `recommended` is one, mine.py:Name a class of yours."),
+        typer.Option(
+            help="Names, with settings after colons. `recommended` is one; mine.py:Name is a class of your own."
+        ),
     ] = _POLICIES,
     runs: Annotated[
         str,
         typer.Option(
-            help="How often to play each policy; those that decide at every step less often. One half chooses the "
-            "policy of a level, the other is reported."
+            help="How often to play each policy; those that decide at every step are played less often. Half of the "
+            "runs choose the policy for a level, the other half are reported."
         ),
     ] = "2000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Draw the answer to this file (.png, .svg, .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the plan to this file (.png, .svg, .pdf).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find out what privacy will cost, before an experiment begins.
 
-    It plays the experiment many times with arms as you expect them, in another order each time, at every privacy level,
-    and says how many people get an arm that is not the best. Examples:
+    It plays the experiment many times at every privacy level, with the arms that you expect in another order each time.
+    It says how many people get an arm that is not the best. Examples:
 
     \b
     dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1
@@ -129,7 +132,7 @@ def plan_command(
 def _questions(
     arms: int | None, gap: str | None, rate: float | None, means: str | None, environment: str | None
 ) -> list[list[float] | Environment]:
-    """Return the means, or the environment, of every question that is asked."""
+    """Return the means, or the environment, of every question."""
     alternatives: dict[str, object] = {"arms": arms, "gap": gap, "rate": rate}
     if environment is not None:
         _refuse({**alternatives, "means": means}, f"environment={environment!r}")
@@ -175,10 +178,11 @@ def _show(answer: Plan) -> None:
         answer.title,
         ["policy", "ε", "worse arm", "unlucky", "regret", "runs"],
         rows,
-        "worse arm: people who get an arm other than the best, on average, and in an unlucky run, one in a hundred, "
-        "from where to where with 95% confidence. The best arm has the largest mean. regret: rewards lost by that. ±: "
-        "about 95%, if no rare run is missing. runs: those reported; as many others chose the policy of each level. "
-        "The arms are in another random order in every run. no privacy: IMED, which decides anew for every person.",
+        "worse arm: people who get an arm other than the best, on average. unlucky: the same in the one run in a "
+        "hundred that is worst, as a range with 95% confidence. The best arm has the largest mean. regret: the rewards "
+        "lost. ±: about 95%, if no rare run is missing. runs: those reported; as many others chose the policy for each "
+        "level. The arms are in another random order in every run. no privacy: IMED, which decides anew for every "
+        "person.",
     )
 
 

@@ -1,4 +1,4 @@
-"""`dpbandits show`: what may be shown of a live experiment, from its journal, also while it runs."""
+"""`dpbandits show`: the state of a live experiment, from its journal, also while it runs."""
 
 import json
 import sys
@@ -34,13 +34,13 @@ def show_experiment_command(
     policy: Annotated[
         str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write it as a page to this file (.html).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the state as a page to this file (.html).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with all arms and releases.")] = False,
 ) -> None:
-    """Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.
+    """Show the state of a live experiment: which arm is best, estimates, the promise, the budget spent, releases.
 
-    The journal is opened for reading alone, without a lock, beside the program that writes it, and nothing is changed.
-    Rewards, and how many answers are awaited, are not shown. Examples:
+    The journal is only read, without a lock, while another program may be writing it; nothing is changed. Neither
+    rewards nor how many answers are awaited are shown. Examples:
 
     \b
     dpbandits show trial.journal

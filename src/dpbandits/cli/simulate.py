@@ -48,16 +48,17 @@ def simulate_command(
         str,
         typer.Option(
             help="Names, with settings after colons: ucb,dp-ucb-int:series=x:bonus=frozen. See `dpbandits policies`. "
-            "A class of yours is mine.py:Name."
+            "mine.py:Name is a class of your own."
         ),
     ] = "ucb,dp-ucb-int",
     epsilon: Annotated[
-        str, typer.Option(help="Privacy levels, such as 0.1,1; every private policy that sets none plays at each.")
+        str,
+        typer.Option(help="Privacy levels, such as 0.1,1. Every private policy plays at each, unless it sets its own."),
     ] = "1",
     delta: Annotated[
-        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1e-6.")
+        float | None, typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.")
     ] = None,
-    horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
+    horizon: Annotated[str, typer.Option(help="Steps per run, such as 1e5.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Independent runs of every policy.")] = "100",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     workers: Workers = None,
@@ -74,7 +75,7 @@ def simulate_command(
     """Play policies many times against Bernoulli arms, or rewards of your own, and show their regret.
 
     Regret is the expected reward lost against always playing the best arm. Without --means and --environment the arms
-    are 0.9,0.6. Policies get the arms in the order given, on which short runs depend: those in phases open with the
+    are 0.9,0.6. Policies get the arms in the given order, and short runs depend on it: policies in phases open with the
     first arm. (`compare` and `plan` play another order in every run.) Examples:
 
     \b
@@ -124,7 +125,7 @@ def simulate_command(
 @app.command("policies")
 def policies_command(
     epsilon: Annotated[float, typer.Option(help="The budget to state guarantees for.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Its second part, for policies that use one.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="The delta of the budget, for policies that use one.")] = 1e-6,
     as_json: AsJson = False,
 ) -> None:
     """List the policies: names, guarantees, settings, where they come from."""
@@ -183,7 +184,7 @@ def _environment(means: str | None, environment: str | None) -> Environment:
 
 
 def _policies_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
-    """Return every policy at every level; one that has its own, or none, once."""
+    """Return every policy at every level; one that sets its own level, or has none, only once."""
     policy_list: list[Policy] = []
     for text in texts:
         variants = [parse_policy(text, level, delta) for level in levels]
@@ -192,7 +193,7 @@ def _policies_at_levels(texts: list[str], levels: list[float], delta: float) -> 
 
 
 def _row(result: SimulationResult, name: str, policy: Policy) -> dict[str, Any]:
-    """Return what is known of one policy, for programs."""
+    """Return the results of one policy, for programs."""
     keys = ("mean", "standard_error", "median", "percentile_99", "worst")
     guarantee = policy.guarantee()
     return {
@@ -220,8 +221,8 @@ def _show(result: SimulationResult, policies: dict[str, Policy]) -> None:
     arms = f"arms {', '.join(f'{mean:g}' for mean in result.means)}" if is_bernoulli else result.environment
     title = f"Regret after {count_text(result.horizon, 'step')}, {count_text(result.runs, 'run')}, {one_line(arms, 60)}"
     caption = (
-        "privacy: what is proved of the policy, unless its author states it. The arms are in the order given, on which "
-        "short runs depend."
+        "privacy: what is proved for the policy, unless its author states it. The arms are in the given order, and "
+        "short runs depend on it."
     )
     print_rows(title, ["policy", "mean", "± s.e.", "median", "99%", "worst", "privacy"], rows, caption)
 

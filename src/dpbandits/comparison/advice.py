@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
     policy: str
     epsilon: float  # infinite without privacy
-    delta: float  # that is proved of it besides
+    delta: float  # that is proved for it besides
     worse: Shares  # what is reported
     tried: Shares  # in the other half of the runs, on which the policy of a level is chosen
     regret: float  # rewards lost against giving everybody the best arm

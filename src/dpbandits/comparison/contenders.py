@@ -46,7 +46,7 @@ def policy_at(name: str, contender: Policy | Contender, epsilon: float) -> Polic
 
 
 def proved_epsilon(policy: Policy, horizon: int) -> float:
-    """Return the epsilon that is proved of a policy, infinity if none is."""
+    """Return the epsilon that is proved for a policy, infinity if none is."""
     guarantee = policy.guarantee(horizon)
     return guarantee.epsilon if guarantee is not None and guarantee.proved else math.inf
 

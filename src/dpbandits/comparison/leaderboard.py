@@ -55,7 +55,7 @@ class Score(NamedTuple):
     worst: float
     yardstick: float  # C ln T of Bernoulli arms with these means: their asymptotic lower bound; a mean can be below it
     is_bernoulli: bool  # whether the arms are Bernoulli arms
-    proved: float  # the epsilon that is proved of the policy, infinite if none is
+    proved: float  # the epsilon that is proved for the policy, infinite if none is
     proved_delta: float  # and the delta that belongs to it
     is_ours: bool  # whether the policy is one of the library; else `proved` is what its author states
     linear: int  # runs with regret above T (smallest gap) / 2, as if they never found the best arm
@@ -169,7 +169,7 @@ def compare(
 
     Args:
         policies: what `simulate` takes; in a mapping also functions of epsilon, which make the policy of every case. A
-            plain policy is played on every case as it is, and what is proved of it is compared with the case's epsilon.
+            plain policy is played on every case as it is, and its proved epsilon is compared with that of the case.
         cases: environments, each at every one of `epsilons`, or `Case`s, which bring a name and an epsilon.
         horizon, runs, seed, workers: as in `simulate`.
         epsilons: privacy levels, for functions of epsilon and for C. Default: none is asked for, and C is that without

@@ -60,7 +60,7 @@ def plan(
 
     Args:
         policies: what `simulate` takes; in a mapping also functions of epsilon, which answer at every level. A plain
-            policy answers at one level, the epsilon that is proved of it up to the horizon; if that is not among
+            policy answers at one level, the epsilon that is proved for it up to the horizon; if that is not among
             `epsilons`, it is added to them.
         environment: arms as far as one can guess, or a list of how often each succeeds. They come in another order in
             every run.
@@ -75,7 +75,7 @@ def plan(
         What every policy does at every level; `sentences` says it in plain words, and `recommendation` is the advice.
 
     Raises:
-        InvalidInput: the means do not differ, or it is not proved of a policy that it keeps its level.
+        InvalidInput: the means do not differ, or it is not proved for a policy that it keeps its level.
         MissingExtra: numba is not installed.
 
     >>> from dpbandits import recommended
@@ -132,7 +132,7 @@ def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) 
             if proved == math.inf or not is_within_level(proved, epsilon):
                 level = "an ε" if epsilon == math.inf else f"ε = {epsilon:g}"
                 what = "nothing" if proved == math.inf else f"ε = {proved:g}"
-                raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved of it.")
+                raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved for it.")
             questions.append((name, epsilon, policy))
     return questions
 

@@ -267,7 +267,7 @@ class Bandit:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved of the whole sequence of choices and releases, fixed before the first of them."""
+        """What is proved for the whole sequence of choices and releases, fixed before the first of them."""
         return self._learner.terms.person
 
     def spent(self) -> Spent:

@@ -116,7 +116,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Terms:
-    """The policy that runs, with the budget of one reward on the grid of the noise, and what is proved of it."""
+    """The policy that runs, with the budget of one reward on the grid of the noise, and what is proved for it."""
 
     policy: Policy
     one_reward: Guarantee

@@ -97,7 +97,7 @@ class _Schedules:
         return min(total(v / 2), zcdp_epsilon(total(v) / 2, delta)) if delta > 0 else total(v / 2)
 
     def cost(self, epsilon: float) -> float:
-        """Return what is proved of the schedule, or a little more."""
+        """Return what is proved for the schedule, or a little more."""
         times = release_times(epsilon, *self._kind, horizon=self._horizon)
         key = times.tobytes()
         if key not in self._costs:

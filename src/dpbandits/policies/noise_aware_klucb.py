@@ -2,8 +2,8 @@
 
     index_a(t) = max { q : c_a(q) - c_a(estimate) <= ln t };  the largest is played
 
-Its tails are the shortest of all, and its regret is a little larger than that of noise-aware IMED. Nothing is proved of
-its regret.
+Its tails are the shortest of all, and its regret is a little larger than that of noise-aware IMED. Nothing is proved
+about its regret.
 
 Privacy: every reward is in one released sum (phases.py): ε-DP for the whole action sequence at any horizon.
 """

@@ -101,7 +101,7 @@ class Policy(ABC):
     # The text that its random numbers in simulations follow from, with its settings in braces; by default its repr.
     # Whoever renames a class or a setting writes down here what the repr was, and all published numbers stay.
     seed_text: ClassVar[str] = ""
-    # What is proved of its regret, if anything: C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), sums over inferior arms.
+    # What is proved about its regret, if anything. C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), over inferior arms.
     regret: ClassVar[str] = ""
     horizon: int | None = None  # what it was declared for, if its releases end somewhere
 
@@ -128,7 +128,7 @@ class Policy(ABC):
             raise InvalidInput(f"Expected horizon={horizon} in [1, {self.horizon}], which the policy was declared for.")
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return what is proved of the whole action sequence and every release up to `horizon`; None if nothing."""
+        """Return what is proved for the whole action sequence and every release up to `horizon`; None if nothing."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:

@@ -1,6 +1,6 @@
 """Trying out an environment of a user's: whether its rewards are what they must be, found before anything is played.
 
-A reward outside [0, 1] would be played without a word, and everything that is proved of a policy would be void.
+A reward outside [0, 1] would be played without a word, and everything that is proved for a policy would be void.
 """
 
 import numpy as np

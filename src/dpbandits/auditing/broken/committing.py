@@ -150,7 +150,7 @@ for _params in (SharedNoiseParams, OneArmOnlyParams, DataDependentTimeParams, Ra
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenCommittingPolicy(Policy):
-    """What the four share: they claim epsilon, and nothing is proved of them."""
+    """What the four share: they claim epsilon, and nothing is proved for them."""
 
     source = "made to be refuted"
     params: ClassVar[Any]

@@ -66,7 +66,7 @@ def in_phases(params: type) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenPhasePolicy(PhasePolicy):
-    """What these mistakes share: they claim epsilon, and nothing is proved of them."""
+    """What these mistakes share: they claim epsilon, and nothing is proved for them."""
 
     source = "made to be refuted"
     params: ClassVar[Any]

@@ -1,4 +1,4 @@
-"""The promise of row 0: the configuration of a bandit and what was proved of it, each checked again.
+"""The promise of row 0: the configuration of a bandit and what was proved for it, each checked again.
 
 What follows from the settings by arithmetic is recomputed. What was calibrated when the bandit began is not: another
 machine or version would find other numbers. It is taken as it stands, and its cost is recomputed and compared.
