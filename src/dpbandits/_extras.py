@@ -16,7 +16,7 @@ EXTRA_OF = {
 
 
 def require_extras(*packages: str) -> None:
-    """Refuse to go on without these packages. Nothing is imported: one that is loaded costs a look into a table."""
+    """Raise MissingExtra if one of these packages is not installed. Nothing is imported, so the check costs little."""
     absent = [package for package in packages if find_spec(package) is None]
     if absent:
         names = [package.replace("_", "-") for package in absent]

@@ -8,9 +8,9 @@ _PATIENCE = 1.0  # seconds
 
 
 class Progress:
-    """Counts what is finished; shows a bar on standard error after a second, if that is a terminal or if told to.
+    """Counts what is finished, and shows a bar on standard error after a second if that is a terminal, or on request.
 
-    One bar at a time: what is done inside something that shows one already shows none.
+    One bar at a time: work inside other work that already shows a bar shows none.
     """
 
     _is_taken = threading.Lock()  # held by the bar that is shown
@@ -42,7 +42,7 @@ class Progress:
         self._bar.update(self._task, description=what)
 
     def advance(self, finished: int) -> None:
-        """Count so many more."""
+        """Count that many more as finished."""
         self._bar.advance(self._task, finished)
 
     def _start(self) -> None:

@@ -210,7 +210,7 @@ def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) ->
     json.dumps(leaking.to_dict(), allow_nan=False)
     nothing = dpb.audit(dpb.DPIMED(epsilon=1.0, first_phase=20), horizon=4, trials=10_000)
     assert nothing.lower_bound == 0.0
-    assert "nothing was seen that differs" in sentence(nothing)
+    assert "no difference was seen" in sentence(nothing)
     rare = dpb.audit(dpb.DPUCB(epsilon=1.0), horizon=70, trials=20_000)
     assert rare.trials <= 20_000
     assert rare.tested or "found no event" in sentence(rare)

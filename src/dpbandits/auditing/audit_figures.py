@@ -1,4 +1,4 @@
-"""Figures of an audit: ratios of the events that were looked at, and the loss of every reward."""
+"""Figures of an audit: the ratios of the events searched and tested, and the loss of every reward."""
 
 from typing import TYPE_CHECKING
 

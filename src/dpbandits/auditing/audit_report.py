@@ -20,8 +20,8 @@ _MEANING = (
     ),
     (
         "The exact account",
-        "holds for the releases of the runs that were played, whatever the rewards were; it does not see a leak that "
-        "goes another way than the policy's own code, such as a log or the time a computer needs.",
+        "holds for the releases of the runs that were played, whatever the rewards were. It does not see leaks outside "
+        "the policy's own code, such as a log or the time that a computation takes.",
     ),
 )
 
@@ -63,8 +63,8 @@ def _sampled(audit: Audit) -> list[Block]:
         _verdict(audit),
         _settings(audit),
         Paragraph(
-            "Found by a search over reward sequences with one part of the trials, tested with fresh ones. Bounds are "
-            "those of Clopper and Pearson, and hold together."
+            "A search over reward sequences found these events with one part of the trials; fresh trials tested them. "
+            "The bounds are those of Clopper and Pearson, and hold together."
         ),
         Table(header, rows),
         Pictures((Picture("ratios.svg", ratios_svg(audit), "Ratios of events, tested and explored"),)),
@@ -78,7 +78,8 @@ def _exact(audit: ExactAudit) -> list[Block]:
         _settings(audit),
         Paragraph(
             "The policy was played with rewards that cannot be read: they carry their linear form, and only a release "
-            "opens it. The loss of a reward is the sum, over the releases it is in, of what hiding it there costs."
+            "opens it. The loss of a reward is the sum, over the releases that contain it, of what hiding it there "
+            "costs."
         ),
     ]
     # After a leak there is no account.
@@ -88,7 +89,7 @@ def _exact(audit: ExactAudit) -> list[Block]:
 def _verdict(audit: Audit | ExactAudit) -> Table:
     is_decided = isinstance(audit, ExactAudit) and audit.unknown is None
     kind = "fails" if audit.refuted else "holds" if is_decided else "undecided"
-    return Table(("verdict", "found"), ((Badge(verdict(audit), kind), sentence(audit)),))
+    return Table(("verdict", "result"), ((Badge(verdict(audit), kind), sentence(audit)),))
 
 
 def _settings(audit: Audit | ExactAudit) -> Table:

@@ -13,7 +13,7 @@ from dpbandits.mechanisms.linear import Secret
 
 OTHERS = 0
 EVERY, MANY, FEW = 0, 48, 8  # how many rewards of single steps are followed, besides the first and at powers of two
-_BLOCKS = 64  # so many are all followed, and of the later ones fewer and fewer
+_BLOCKS = 64  # the first ones, which are all followed; of the later ones fewer and fewer are
 
 
 class HiddenRewards:
@@ -40,7 +40,7 @@ class HiddenRewards:
             self._levels = [level] * arms
 
     def __call__(self, t: int, arm: int, plays: int) -> Secret:
-        """Return the sum of so many rewards of an arm, from time t on."""
+        """Return the sum of the rewards of an arm over `plays` plays, from time t on."""
         level = self._levels[arm]
         if plays == 1:
             total = float(self._dice.random() < level)

@@ -1,4 +1,4 @@
-"""How long a policy must be played until its choices tell something."""
+"""How long a policy must be played before its choices depend on its noise."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ LONGEST = 2**16
 _TRIALS = 256
 _OFTEN = 8
 _DIFFERENT = 4
-_SILENT = 2**14  # who has released nothing by then never does
+_SILENT = 2**14  # steps: a policy that has released nothing by then never will
 _QUICK_STEPS = 2**16
 
 

@@ -26,7 +26,7 @@ def pair_of(rewards: Iterable[float], position: int, arms: int) -> Pair:
 
 
 def all_pairs(steps: int, arms: int) -> list[Pair]:
-    """Return every pair of so many steps."""
+    """Return every pair of sequences with this many steps."""
     return [
         pair_of(rewards, position, arms)
         for rewards in product((0.0, 1.0), repeat=steps)

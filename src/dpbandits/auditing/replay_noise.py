@@ -1,4 +1,4 @@
-"""Noise sources that look over a policy's shoulder: what it released, and what that says of given rewards.
+"""Noise sources that look over a policy's shoulder: what it released, and what that says about given rewards.
 
 `WatchedNoise` plays as usual and writes down every released value. `ForcedNoise` plays the same run again: every
 release gives the value that was written down, whatever the rewards are now, and adds up how likely it was with these.
@@ -102,7 +102,7 @@ def log_density(value: float, secret: float, scale: float, mechanism: int) -> fl
 
 @kernel
 def expect(noise: ForcedNoise, releases: int, mode: int) -> None:
-    """Begin a forced run with so many releases. Nothing of an earlier run is left in the marks of a first one."""
+    """Begin a forced run with `releases` releases. Nothing of an earlier run is left in the marks of a first one."""
     noise.counters[EXPECTED] = releases
     noise.counters[MODE] = mode
     if mode == PLAIN:

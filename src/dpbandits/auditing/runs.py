@@ -31,12 +31,12 @@ FULLY_FOLLOWED = 1024  # steps: in longer runs a reward stands for its block
 LONGEST = 150_000  # no power of two, so that something comes after the last phase that ends in time
 DECISIONS = 1536  # of one long run, from its first release on
 MOST_RUNS = 64
-_SILENT = 2**15  # decisions: who has released nothing by then never does
+_SILENT = 2**15  # decisions: a policy that has released nothing by then never will
 _BUDGET = 8_000  # decisions of all runs of a part; nobody is left out for it
 _MORE_RUNS = 240  # at most, while a line has not been reached
 _MORE_BUDGET = 4_000
-_PROGRAMS = 20  # a linear program for a reward takes as long as so many decisions
-_COVERED_DECISIONS = 3_000  # decisions after which nobody watches any more which lines are reached: that takes long
+_PROGRAMS = 20  # decisions that take as long as a linear program for one reward
+_COVERED_DECISIONS = 3_000  # decisions for which executed lines are recorded, since that is slow
 _TOLERANCE = 1e-9
 _TRIES = 12  # runs with a loss above the claim that are repeated until one witnesses it
 _SUSPECTS = 2  # rewards of each
@@ -323,7 +323,7 @@ class Runs:
 
 
 def reachable(policy: Policy, arms: int) -> Size:
-    """Return how far a policy comes by usual noise in so many decisions, once it has released something."""
+    """Return how far a policy gets with usual noise in some 1500 decisions, once it has released something."""
     longest = LONGEST if policy.horizon is None else min(LONGEST, policy.horizon)
     noise = WatchedNoise(SeededNoise(0), np.empty(0), np.zeros(COUNTERS, dtype=np.int64))
     game = Game(policy, arms, longest, noise)

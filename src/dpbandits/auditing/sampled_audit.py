@@ -28,13 +28,13 @@ FEWEST_TRIALS, MOST_TRIALS = 1000, 10**12
 LONGEST = 2**17  # steps: every reward sequence of the search is in memory
 _SEARCH_SHARE = 0.4
 _EVENTS = 2
-# Shares of the test's trials after which it is looked at, and of the chance of a wrong bound that each look spends.
+# Looks: the share of the test's trials at which each comes, and its share of the chance of a wrong bound.
 _LOOKS = ((1 / 16, 0.1), (1 / 4, 0.2), (1.0, 0.7))
 
 
 @dataclass(frozen=True)
 class TestedEvent:
-    """An event in the test: how often it came with the rewards that make it likelier, and with their neighbours."""
+    """An event in the test: how often it happened with the rewards that make it likelier, and with their neighbours."""
 
     rewards: tuple[float, ...]
     neighbours: tuple[float, ...]
@@ -145,7 +145,7 @@ def audit(
         trials: the most runs that are played, search and test together.
         confidence: of the lower bound on epsilon.
         claim: the budget to test, instead of the policy's own claim.
-        smallest_mass: events that are less likely than that are not looked for.
+        smallest_mass: rarer events are not searched for.
         seed: the same seed gives the same numbers, on any number of cores.
         workers: how many cores; all of them by default.
         gpu: play on a GPU, whose random numbers are others; by default where there is one.

@@ -1,4 +1,4 @@
-"""The search: which neighbours, and which event, tell most. It spends its own trials and proves nothing.
+"""The search for the neighbours and the event that tell most. It uses its own trials and proves nothing.
 
 All pairs are tried where there are few; otherwise random ones, and variations of those that did best. Every round plays
 the better part of the pairs again, with more trials for each.
@@ -15,8 +15,8 @@ EXHAUSTIVE_STEPS = 8
 _ROUNDS = 6
 _STARTS = 128
 _FEWEST = 32  # trials of a pair in a round
-_KEPT = 4  # one in so many goes on
-_CLEAR = 5  # a search ends when it has found something so many standard errors above the claim
+_KEPT = 4  # one pair in four goes on to the next round
+_CLEAR = 5  # standard errors above the claim at which the search ends
 
 
 class SearchResult(NamedTuple):
@@ -29,7 +29,7 @@ class SearchResult(NamedTuple):
 def search(
     view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]
 ) -> SearchResult:
-    """Look for events that tell; `advance` hears of every trial."""
+    """Search for telling events; `advance` is called with the number of trials played."""
     dice = random.Random(seed)  # noqa: S311
     arms = view.trials.arms
     is_exhaustive = horizon <= EXHAUSTIVE_STEPS

@@ -35,12 +35,12 @@ def sentence(audit: Audit | ExactAudit) -> str:
         return f"Not refuted: the search found no event that is likely enough to be tested, and {claimed}."
     if all(tested.hits == tested.neighbour_hits == tested.trials for tested in audit.tested):
         return (
-            f"Not refuted: nothing was seen that differs, and {claimed}. "
+            f"Not refuted: no difference was seen, and {claimed}. "
             "It looks the same when the horizon is too short or the trials are too few."
         )
     blind = (
         f" In {audit.unscored:.0%} of the runs some releases have noise that is reserved and used in a way that is not "
-        "understood here: they may show more."
+        "understood here; they may show more."
         if audit.unscored
         else ""
     )
@@ -89,7 +89,7 @@ def _within(audit: ExactAudit, claimed: str) -> str:
 
 
 def sizes_played(audit: ExactAudit) -> str:
-    """Return which numbers of arms and steps were played.
+    """Return the numbers of arms and steps that were played.
 
     >>> from dpbandits import LDPUCBLaplace, exact_audit
     >>> sizes_played(exact_audit(LDPUCBLaplace(epsilon=1.0), horizon=5))
@@ -110,7 +110,7 @@ def _listed(numbers: Iterable[int], noun: str) -> str:
 
 
 def _undeclared(audit: ExactAudit) -> str:
-    """Return that no run went as far as the policy is declared for, if so."""
+    """Return a sentence if no run went as far as the policy is declared for, else nothing."""
     horizon = audit.policy.horizon
     if horizon is None or any(part.steps >= horizon for part in audit.parts):
         return ""
@@ -118,7 +118,7 @@ def _undeclared(audit: ExactAudit) -> str:
 
 
 def _unfollowed(audit: ExactAudit) -> str:
-    """Return how many rewards were followed, where not all were."""
+    """Return how many rewards were followed if not all were, else nothing."""
     parts = [part for part in audit.parts if part.followed < part.steps]
     if not parts:
         return ""
@@ -127,7 +127,7 @@ def _unfollowed(audit: ExactAudit) -> str:
 
 
 def _unreached(audit: ExactAudit) -> str:
-    """Return which lines no run has executed, if there are some."""
+    """Return the lines that no run has executed if there are any, else nothing."""
     if not audit.unreached:
         return ""
     lines = ", ".join(audit.unreached[:_LISTED_LINES]) + (" and more" if len(audit.unreached) > _LISTED_LINES else "")

@@ -23,7 +23,9 @@ class Draw(NamedTuple):
 
 
 Steering = Callable[[Draw], float]  # what becomes of a noise
-Adversary = Callable[[int, random.Random, int], Steering | None]  # for so many arms, in the run with this number
+Adversary = Callable[
+    [int, random.Random, int], Steering | None
+]  # by the number of arms, its dice and the number of the run
 
 
 def adversaries(arms: int) -> dict[str, Adversary]:

@@ -167,7 +167,7 @@ class TaintNoise:
     def takes_noise_out_of(self, form: Form) -> bool:
         """Tell whether what was released is enough to take the noise out of a number, and leaves rewards in it.
 
-        Then whoever reads the number reads rewards. By elimination, the last noise of every release first.
+        Then reading the number means reading rewards. By elimination, the last noise of every release first.
         """
         pivots: dict[int, Form] = {}
         for released in self.releases:

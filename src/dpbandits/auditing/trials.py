@@ -63,7 +63,7 @@ class Outcomes(NamedTuple):
 
 
 class Trials:
-    """A policy with so many arms, for so many steps. The same key gives the same runs, on any number of cores."""
+    """Runs of one policy with a number of arms and steps. The same key gives the same runs on any number of cores."""
 
     def __init__(
         self, policy: Policy, arms: int, horizon: int, seed: int, workers: int | None = None, gpu: bool | None = False

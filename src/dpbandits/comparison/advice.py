@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     tried: Shares  # in the other half of the runs, on which the policy of a level is chosen
     regret: float  # rewards lost against giving everybody the best arm
     regret_error: float
-    curve: NDArray[np.float64]  # share of people with another arm, among the first so many
+    curve: NDArray[np.float64]  # share of people with another arm, among those so far
 
     @property
     def level(self) -> str:
@@ -209,7 +209,7 @@ class Plan:
         )
 
     def _ways_out(self, epsilon: float) -> str:
-        """Return what would help; a larger ε only where none was tried and it would still protect somebody."""
+        """Return what would help; a larger ε only if none was tried that would still protect somebody."""
         ways = ["more people"] + ["fewer arms"] * (len(self.means) > 2)
         ways += ["a larger ε"] * (max(self.epsilons) <= epsilon < _WEAK / 2)
         return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]

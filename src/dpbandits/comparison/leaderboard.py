@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _POINTS = 10  # in time: only the end counts here
 _CONFIDENCE = 0.99
 FEWEST_FOR_99 = 100  # runs: what one in a hundred exceeds is not seen in fewer
-_FEWEST_ALIKE = 20  # runs that all agree say nothing of their own error; so many miss a fifth with a chance of 1%
+_FEWEST_ALIKE = 20  # runs that all agree say nothing about their error; 20 miss an event of chance 1/5 in 1% of cases
 
 
 class Score(NamedTuple):
@@ -137,7 +137,7 @@ class Leaderboard:
 
 
 def is_worse(score: Score, rival: Score, rivals: int = 1) -> bool:
-    """Tell whether the mean is larger than the rival's with 99% confidence, for all of so many rivals together.
+    """Tell whether the mean is larger than the rival's with 99% confidence, jointly for this number of rivals.
 
     Welch's t-test, one-sided, with Bonferroni's correction. A policy that loses for ever in one run of a thousand looks
     better than it is in any hundred runs that happen to miss it: no test on means can see that. Fewer than 20 runs that

@@ -19,7 +19,7 @@ _TRIAL_STEPS = 20
 
 
 class CPUPlayer:
-    """A policy with so many arms, for at most so many steps. Threads may share one; each call of `play` is one of them.
+    """A policy with a number of arms and at most `horizon` steps. Threads may share a player and call `play` at once.
 
     Tasks are made of what `new_array`, `to_device` and `rules` give, so that they can be played on any machine.
     """
@@ -33,7 +33,7 @@ class CPUPlayer:
         self._loops: dict[tuple[type, ...], Any] = {}
 
     def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
-        """Play so many runs of a task; return 0, or the first answer that is not.
+        """Play `runs` runs of a task; return 0, or the first answer that is not.
 
         `first` is the number of the first run that is kept: those before it are played as well.
         """
@@ -57,7 +57,7 @@ class CPUPlayer:
         return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=stop)
 
     def rows(self, runs: int) -> int:
-        """Return how many of so many runs are played at the same time."""
+        """Return how many of these runs are played at the same time."""
         return 1
 
     def new_array(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:

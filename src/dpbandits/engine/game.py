@@ -1,4 +1,4 @@
-"""Game: the loop in plain Python, with rewards and noise of any kind, to be gone on with and looked at in between."""
+"""Game: the loop in plain Python, with rewards and noise of any kind; it can be inspected and continued at any step."""
 
 import math
 import random
@@ -49,7 +49,7 @@ class Game:
         return self.play_blocks(total, until, cut, seed)
 
     def play_blocks(self, total: Totals, until: int, cut: Cut, seed: int = 0, decisions: float = math.inf) -> "Game":
-        """Play up to step `until`, or so many decisions; `total(t, arm, plays)` is the sum of a block from t on."""
+        """Play up to step `until`, or `decisions` in all; `total(t, arm, plays)` is the sum of a block from t on."""
         longest = 1 if _validate.one_of(CUTS, cut=cut) == STEP else FOREVER
         rules = rules_of(self.arms, until, first=self.t, longest_block=longest)
         params = self.params
@@ -98,7 +98,7 @@ def _block_sum(params: _CallbackEnvironment, arm: int, plays: int, t: int, noise
 
 
 class _History(NamedTuple):
-    """A trace that keeps a game up to date, and ends it after so many decisions."""
+    """A trace that keeps a game up to date, and ends it after a number of decisions."""
 
     game: Game
     decisions: float

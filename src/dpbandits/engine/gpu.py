@@ -35,7 +35,7 @@ def has_gpu() -> bool:
 
 
 class GPUPlayer:
-    """Plays the runs of a task with a thread for each. Its random numbers are others than those of the CPU.
+    """Plays the runs of a task with a thread for each. Its random numbers differ from those of the CPU.
 
     It has the methods of `CPUPlayer`, but plays whole blocks alone, and arms as they stand.
     """
@@ -53,7 +53,7 @@ class GPUPlayer:
         self._checked_classes: set[tuple[type, ...]] = set()
 
     def runs_at_once(self, bytes_per_run: int) -> int:
-        """Return how many runs fit, if each needs so many bytes besides its state."""
+        """Return how many runs fit, if each needs `bytes_per_run` besides its state."""
         return max(_THREADS, min(_MOST_AT_ONCE, _BYTES_AT_ONCE // (_bytes(self._state) + bytes_per_run)))
 
     def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
@@ -95,11 +95,11 @@ class GPUPlayer:
         return rules
 
     def rows(self, runs: int) -> int:
-        """Return how many of so many runs are played at the same time: all."""
+        """Return how many of these runs are played at the same time: all of them."""
         return runs
 
     def new_array(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> Any:
-        """Return an array on the device, of whatever is there."""
+        """Return an array on the device. Its content is undefined."""
         from numba import cuda
 
         return cuda.device_array(shape, dtype)

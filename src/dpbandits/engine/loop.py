@@ -88,7 +88,7 @@ def note_switch(trace: Any, memo: Any, t: int, arm: int) -> Any:
 
 @generic
 def note_plays(trace: Any, memo: Any, t: int, arm: int, plays: int) -> Any:
-    """Note a decision, for so many plays of an arm of the environment from time t on, and return the memo."""
+    """Note a decision for `plays` plays of an arm of the environment from time t on, and return the memo."""
     raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_plays`.")
 
 
@@ -154,7 +154,7 @@ def clear(part: Any) -> None:
 
 
 def play_runs(task: Any, params: Any, state: Any, noise: Any, runs: int) -> int:
-    """Play so many runs one after the other, all from one source of noise, up to the first mistake, and return it.
+    """Play `runs` runs one after the other, all from one source of noise, up to the first mistake, and return it.
 
     Many runs go through one call, since a call from Python costs more than a short run.
     """

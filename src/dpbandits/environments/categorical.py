@@ -73,9 +73,7 @@ class Categorical(Environment):
         super().__init__(np.clip(rows @ values, 0, 1), values=values, probabilities=rows)
         tails = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]  # the chance of a value or a later one
         conditional = np.divide(rows, tails, out=np.zeros_like(rows), where=tails > 0)
-        conditional[np.arange(len(rows)), [int(np.flatnonzero(row)[-1]) for row in rows]] = (
-            1.0  # whatever rounding says
-        )
+        conditional[np.arange(len(rows)), [int(np.flatnonzero(row)[-1]) for row in rows]] = 1.0  # despite rounding
         self._params = Params(values, np.cumsum(rows, axis=1), conditional)
 
     def configure(self) -> Params:

@@ -1,7 +1,7 @@
 """What every environment is: arms with rewards in [0, 1], and two kernels over its Params.
 
     reward(params, arm, t, noise)                   -> the reward of playing `arm` at time t = 1, 2, ...
-    block_sum(params, arm, plays, t, noise)         -> the sum of the rewards of so many plays in a row from time t on
+    block_sum(params, arm, plays, t, noise)         -> the sum of the rewards of `plays` plays in a row from time t on
 
 Environments are for simulation: they know the true means, and regret is counted in them (pseudo-regret).
 """

@@ -316,7 +316,7 @@ class Bandit:
         return overview_figure(self._overview())
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write all that may be shown as one page (.html), in plain words, for whoever the experiment belongs to."""
+        """Write all that may be shown as one page (.html), in plain words, for the owner of the experiment."""
         write_page(path, self._overview(), () if self._journal is None else self._journal.places)
 
     def _overview(self) -> Overview:

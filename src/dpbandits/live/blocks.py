@@ -93,12 +93,12 @@ class Schedule:
         return second is not None and second.first == 1
 
     def count(self, number: int) -> int:
-        """Return how many rewards the first blocks hold together, so many of them; they exist."""
+        """Return how many rewards the first `number` blocks hold together; they exist."""
         block = self.block(number - 1) if number else None
         return block.last if block is not None else 0
 
     def beginning(self, number: int) -> list[Block]:
-        """Return the first blocks, so many of them or as many as there are."""
+        """Return the first `number` blocks, or as many as there are."""
         self.block(number - 1)
         return self._blocks_so_far[:number]
 

@@ -1,7 +1,7 @@
 """Configuration: what a live bandit is, from its first assignment to its last. Nothing of it changes.
 
 A Configuration is what the user asked for, Terms are what follows from it for privacy. Terms are computed once, when a
-bandit begins, and written down: the same numbers are used wherever it goes on, on whatever machine.
+bandit begins, and written down: the same numbers are used wherever the bandit goes on, on any machine.
 """
 
 import math

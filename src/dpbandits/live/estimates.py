@@ -70,7 +70,7 @@ class Estimator:
     """The weights of one schedule, for as many releases as an arm has had.
 
     Args:
-        beginning: returns the first blocks of the schedule, so many of them.
+        beginning: returns the first blocks of the schedule, for a number of blocks.
     """
 
     def __init__(self, beginning: Callable[[int], Sequence[Block]]) -> None:
@@ -78,7 +78,7 @@ class Estimator:
         self._weights: dict[int, Weights] = {}
 
     def weights(self, releases: int) -> Weights:
-        """Return the weights of the first so many releases."""
+        """Return the weights of the first `releases` releases."""
         if releases not in self._weights:
             if len(self._weights) >= _MOST_KEPT:
                 self._weights.clear()
@@ -128,7 +128,7 @@ class Statistic:
 def interval(
     releases: int, estimate: float, weights: Weights | None, gamma: float, arms: int, rounding: float
 ) -> tuple[float, float]:
-    """Return bounds on the mean that fail, at any release of any of so many arms, with probability `gamma`.
+    """Return bounds on the mean that fail, at any release of any of these arms, with probability `gamma`.
 
     `rounding` is the most by which a reward was changed on its way into the sums.
     """

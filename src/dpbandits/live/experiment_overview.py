@@ -68,7 +68,7 @@ class Overview:
         return {arm: self.estimate(number, confidence) for number, arm in enumerate(self.arms)}
 
     def estimate(self, number: int, confidence: float, releases: int | None = None) -> Estimate:
-        """Return the mean of one arm with its interval, as it is or as it was after so many releases of the arm."""
+        """Return the mean of one arm with its interval, as it is or as it was after `releases` releases of the arm."""
         statistic = Statistic(self._estimator, self.values[number][:releases])
         count, mean, weights = statistic.summary()
         low, high = interval(count, mean, weights, 1 - confidence, len(self.arms), self.rounding)

@@ -136,7 +136,7 @@ class Journal:
         """Force to disk what was read, and change nothing.
 
         The last record may have been written by a process that died before, or failed in, its fsync. It is written
-        again, since a disk that failed once does not try again by itself.
+        again, since a disk that failed once does not retry on its own.
         """
         try:
             if not self.is_empty:

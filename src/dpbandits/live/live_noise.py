@@ -3,8 +3,8 @@
 In between it is written to the journal. So nothing that a policy does, not even a failure that depends on the value,
 can make it be drawn again. When a journal is read again, stored values take the place of new ones.
 
-A kernel that asks for another arm, another scale or a second release is refused. What it hands over as its secret is
-not looked at.
+A kernel that asks for another arm, another scale or a second release is refused. The secret that it hands over is
+ignored.
 """
 
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ class UndrawableNoise(SecureNoise):
 
     def draw(self, scale: float, mechanism: int) -> int:
         """Refuse to."""
-        raise StepError("Nothing is drawn where a journal is only looked at.")
+        raise StepError("Nothing is drawn where a journal is only read.")
 
 
 def is_same_scale(stored_scale: float, scheduled: float) -> bool:

@@ -1,7 +1,7 @@
 """Policies on disk: the names and settings by which journals, texts and ledgers know them.
 
-They are part of a file's format. A policy that is called something else now is still written, in a file of an earlier
-format, as it was called then, so that what was shown keeps its bytes; and it is found by that name.
+They are part of a file's format. A policy that has been renamed keeps its old name in files of an earlier format, so
+that whatever was shown keeps its bytes, and it can be found by that name.
 """
 
 from dataclasses import asdict
@@ -54,7 +54,7 @@ def written_form(policy: Policy, file_format: int) -> tuple[str, Settings]:
 
 
 def current_form(name: str, settings: Settings, file_format: int) -> tuple[str, Settings]:
-    """Return today's name and settings of what a file of this format has, a policy of ours or not."""
+    """Return the current name and settings of what a file of this format has, whether or not the policy is ours."""
     for rename in RENAMES:
         is_it = name == rename.earlier and rename.marks.items() <= settings.items()
         if is_it and file_format <= rename.last_format:
@@ -63,7 +63,7 @@ def current_form(name: str, settings: Settings, file_format: int) -> tuple[str, 
 
 
 def current_live_settings(policy: Policy, settings: Settings, file_format: int) -> Settings:
-    """Return today's form of the settings with which a policy runs; those of another one stay as they are."""
+    """Return the current form of the settings with which a policy runs; other settings stay as they are."""
     if not is_ours(policy):
         return settings
     name, current = current_form(written_form(policy, file_format)[0], settings, file_format)

@@ -32,7 +32,7 @@ class PredrawnNoise:
         return 0 if noises is None else len(noises)
 
     def draw(self, arm: int, scales: Iterable[float]) -> None:
-        """Draw the noise of so many more releases of the arm."""
+        """Draw the noise for further releases of the arm, one for each of these scales."""
         noises = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
         self._noises.setdefault(arm, deque()).extend(noises)
 

@@ -132,7 +132,7 @@ class PrivateFile:
                 yield from file
 
     def is_in_place(self, size: int | None = None) -> bool:
-        """Tell whether the file is still the one that its name stands for, with so many bytes if that is asked."""
+        """Tell whether the file is still the one that its name stands for and, if a size is given, has that size."""
         try:
             status = os.stat(self.place, follow_symlinks=False)
         except OSError:

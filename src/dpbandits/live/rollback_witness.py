@@ -1,7 +1,7 @@
 """Rollback: a whole folder that is put back takes its journal and its mark along, and nothing in it is wrong.
 
-Going on from there would draw noise again for sums that were released before. Only something outside of the folder can
-know better: a mark on another disk (`mark=`), or a witness. A witness is told the number and the hash of the ledger's
+Going on from there would draw noise again for sums that were released before. Only something outside the folder can
+know better: a mark on another disk (`mark=`), or a witness. A witness gets the number and the hash of the ledger's
 last row before a release is shown, and when a bandit begins or goes on. It answers True, and remembers both, unless it
 knows a later row, or this one with another hash.
 """

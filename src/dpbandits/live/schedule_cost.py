@@ -35,7 +35,7 @@ def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule
     version.
 
     Our own policies say what our accountant says of their blocks (tested); composing them again would take as long as
-    calibrating them. Single blocks that are not looked at now are looked at when they come.
+    calibrating them. Single blocks that are not checked now are checked when they come.
     """
     promised = terms.one_reward
     if not is_ours(terms.policy):

@@ -1,4 +1,4 @@
-"""DP-UCB-Int: release an arm's mean rarely, at growing counts W_1 < W_2 < ..., with noise that shrinks by itself.
+"""DP-UCB-Int: release an arm's mean rarely, at growing counts W_1 < W_2 < ..., with less and less noise.
 
     index_a(t) = S_a(W_k) / W_k + Lap(W_k^(v/2 - 1)) + √(2 ln t / W_k)          (Algorithm 3)
 
@@ -57,7 +57,7 @@ class Params(NamedTuple):
     times: Any
     step: int
     last: int  # no release after this count
-    opening: int  # so many decisions in turn, until every arm has had its first release
+    opening: int  # decisions in turn, until every arm has had its first release
     half_v: float
     is_frozen: bool
 
@@ -242,7 +242,7 @@ class DPUCBInt(Policy):
         )
 
     def live(self, contributions: int, grid_bits: int) -> "DPUCBInt":
-        """Return the policy with the budget of one reward among so many of one person, calibrated for the grid."""
+        """Return the policy with the budget of one reward of a person who gives several, calibrated for the grid."""
         if self.grid_bits not in (None, grid_bits):
             raise InvalidInput(f"Expected grid_bits={self.grid_bits} to be {grid_bits}, that of the noise.")
         budget = per_reward_budget(Budget(self.epsilon, self.delta), contributions)

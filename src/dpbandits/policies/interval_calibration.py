@@ -108,7 +108,7 @@ class _Schedules:
     def _composed(self, epsilon: float, releases: int) -> float:
         delta, horizon, grid_bits = self._budget.delta, self._horizon, self._grid_bits
         if delta > 0 and _MANY < releases <= MAX_COMPOSED:
-            # The other theorems find more for so many releases, and take longer.
+            # The other theorems give larger bounds for so many releases, and take longer.
             epsilon_at_delta = pld_epsilon(
                 interval_events(epsilon, *self._kind, horizon=horizon, grid_bits=grid_bits), delta
             )

@@ -6,7 +6,7 @@
 The mean of the bits increases with that of the rewards, so it ranks the arms as well. Regret of order
 ((e^ε + 1)/(e^ε - 1))² Σ ln T / Δ_a.
 
-Privacy: local. A reward is released once, by itself, as a randomised response: whoever runs the bandit need not be
+Privacy: local. A reward is released once, on its own, as a randomised response: whoever runs the bandit need not be
 trusted with it, and the whole action sequence is ε-DP at any horizon.
 """
 

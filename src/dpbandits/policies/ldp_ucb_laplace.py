@@ -5,7 +5,7 @@
 
 For rewards that are not bits. Regret of order ε^-2 Σ ln T / Δ_a.
 
-Privacy: local. A reward is released once, by itself, with Laplace noise: whoever runs the bandit need not be trusted
+Privacy: local. A reward is released once, on its own, with Laplace noise: whoever runs the bandit need not be trusted
 with it, and the whole action sequence is ε-DP at any horizon.
 """
 

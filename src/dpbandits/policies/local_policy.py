@@ -1,4 +1,4 @@
-"""The local model: every reward is released by itself, before anybody sees it, and all else is made of what came out.
+"""The local model: every reward is released on its own before anybody sees it; all else is made from the releases.
 
 Privacy: whoever runs the bandit need not be trusted with the rewards. A reward is in one release, so the whole action
 sequence is ε-DP at any horizon.

@@ -2,7 +2,7 @@
 
     index_a = u_a - κ u_a / (1 + u_a) + ln n_a,   κ = 1 - 0.6 ln(K/2);  the smallest is played
 
-In phases; the exponent u_a and the means come from every released phase sum by itself (plausibility_by_phase.py), so
+In phases; the exponent u_a and the means come from every released phase sum separately (plausibility_by_phase.py), so
 that one large noise moves one term and not the whole. As T goes to infinity its regret is at most `growth` times the
 best possible Σ Δ_a ln T / d_ε(μ_a, μ*).
 

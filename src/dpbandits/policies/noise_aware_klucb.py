@@ -1,4 +1,4 @@
-"""Noise-aware KL-UCB: DP-KLUCB with means and exponents from every phase by itself (docs/noise_aware.md).
+"""Noise-aware KL-UCB: DP-KLUCB with means and exponents from every phase separately (docs/noise_aware.md).
 
     index_a(t) = max { q : c_a(q) - c_a(estimate) <= ln t };  the largest is played
 

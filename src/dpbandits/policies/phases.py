@@ -236,7 +236,7 @@ class PhasePolicy(Policy):
             last = end
 
     def phases(self, horizon: int) -> Phases:
-        """Return the phases that an arm can finish in so many plays, for the kernels."""
+        """Return the phases that an arm can finish within `horizon` plays, for the kernels."""
         ends = np.fromiter((block.last for block in self.blocks(horizon)), dtype=np.int64)
         return Phases(ends, np.diff(ends, prepend=0).astype(np.float64), self.noise_scale(), self.mechanism)
 
@@ -245,7 +245,7 @@ class PhasePolicy(Policy):
         return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> Self:
-        """Return the policy with the budget of one reward among so many of one person."""
+        """Return the policy with the budget of one reward of a person who gives several."""
         one_reward = per_reward_budget(Budget(self.epsilon), contributions).epsilon
         if one_reward < SMALLEST_EPSILON:
             raise InvalidInput(

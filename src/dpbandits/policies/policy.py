@@ -2,7 +2,7 @@
 
     select(params, state, t)                                    -> the arm of decision t = 1, 2, ...
     hold(params, state, arm, t)                                 -> for how many plays that choice cannot change
-    update(params, state, arm, plays, reward, t, noise)         takes in the rewards of so many plays of one arm
+    update(params, state, arm, plays, reward, t, noise)         takes in the rewards of `plays` plays of one arm
 
 `select` and `hold` read released statistics and counts, nothing else, and change nothing. `update` keeps secret sums
 and lets noisy ones out through `release`. A simulator may play up to `hold` times between two decisions and hand in the
@@ -99,7 +99,7 @@ class Policy(ABC):
     name: ClassVar[str]  # on the command line and in results
     source: ClassVar[str]  # where it comes from
     # The text that its random numbers in simulations follow from, with its settings in braces; by default its repr.
-    # Whoever renames a class or a setting writes down here what the repr was, and all published numbers stay.
+    # When a class or a setting is renamed, write down here what the repr was, and all published numbers stay.
     seed_text: ClassVar[str] = ""
     # What is proved about its regret, if anything. C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), over inferior arms.
     regret: ClassVar[str] = ""
@@ -112,7 +112,7 @@ class Policy(ABC):
         return (cls(epsilon=0.7) if takes_epsilon else cls(),)  # type: ignore[call-arg]
 
     def configure(self, arms: int, horizon: int) -> Setup:
-        """Return constants and state for so many arms, to be played at most `horizon` times; checks both numbers."""
+        """Return constants and state for a number of arms and at most `horizon` plays, after checking both numbers."""
         arms, horizon = validated_size(arms, horizon)
         self.check_declared(horizon)
         setup = self.setup(arms, horizon)

@@ -29,7 +29,7 @@ from dpbandits.privacy.rounding import above
 
 Profile = NDArray[np.float64]
 
-# Grid steps per standard deviation of the total loss, and at least so many per typical single loss: connecting
+# Grid steps per standard deviation of the total loss, and the least number per typical single loss: connecting
 # the dots adds at most step²/4 to a variance of size², a relative 1/256 at worst and far less in practice.
 _STEPS_PER_TOTAL = 1500
 _STEPS_PER_EVENT = 8
@@ -42,7 +42,7 @@ _ERROR_PER_RELEASE = 1e-15
 # With more distinct events than this, those within a narrow band of epsilon are counted as its largest.
 _MAX_DISTINCT = 5000
 _BANDS = 2000
-# Up to so many distributions are left, tails are cut off; up to so many equal releases are composed by squaring.
+# Distributions left from which on tails are cut off; equal releases up to which they are composed by squaring.
 _TRUNCATED = 8
 _SQUARED = 256
 
@@ -64,7 +64,7 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
 
 
 def float_error(counts: Counter[Event]) -> float:
-    """Return how much mass truncated tails and floating point may move when so many events are composed."""
+    """Return how much mass truncated tails and floating point may move when these events are composed."""
     return _ERROR_ONCE + _ERROR_PER_CONVOLUTION * _convolutions(counts) + _ERROR_PER_RELEASE * counts.total()
 
 

@@ -1,4 +1,4 @@
-"""Parts: what was computed, kept in a folder, so that whoever is stopped goes on where it was, to the same bits.
+"""Parts: finished results in a folder, so that a computation that was stopped goes on where it was, to the same bits.
 
 A part has a name made from all it was computed from: what was asked, the program's own source, its libraries. After
 that come the runs that are in it, so that more runs begin with those that are there:
@@ -31,7 +31,7 @@ from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, runs_per_chunk, summarise
 from dpbandits.simulation.summary import RegretSummary
 
-_PROGRAM = program_stamp()  # as it is imported: whoever edits a file later still plays what was there before
+_PROGRAM = program_stamp()  # as it is imported: a file that is edited later does not change this process
 _SECONDS_BETWEEN_SAVES = 5.0
 
 
@@ -70,7 +70,7 @@ class Parts:
         workers: int | None = None,
         points: int = CHECKPOINTS,
     ) -> RegretSummary:
-        """Return the regret of a policy in so many runs, at about so many points in time."""
+        """Return the regret of a policy over `runs` runs, at about `points` points in time."""
         key = _key(f"{_origin(policy, environment, horizon)} {seed} {shuffled} {points}")
         if (key, runs) not in self._summaries:
             chunk = runs_per_chunk(horizon)

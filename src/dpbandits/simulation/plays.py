@@ -17,7 +17,7 @@ class Plays(NamedTuple):
     """Arrays to be filled in: a row for every run, a column for every checkpoint."""
 
     base: Regrets  # regret and switches
-    kinds: Any  # of every arm: its own number, or whatever is to be told apart
+    kinds: Any  # of every arm: its own number, or that of its group
     plays: Any  # at the checkpoints; the third axis is the kind
     counts: Any  # so far
     chosen: Any  # the kind of the arm that is played at a checkpoint
@@ -71,7 +71,7 @@ def _plays(trace: Plays, memo: CountingMemo, t: int, arm: int, plays: int) -> Co
 def room_for_plays(
     gaps: NDArray[np.float64], checkpoints: NDArray[np.int64], kinds: NDArray[np.int64], runs: int
 ) -> Plays:
-    """Return empty arrays for so many runs, which tell apart as many kinds of arms as there are."""
+    """Return empty arrays for this number of runs, with room for every kind of arm."""
     points, told_apart = len(checkpoints), int(kinds.max()) + 1
     return Plays(
         room_for_regrets(gaps, checkpoints, runs),

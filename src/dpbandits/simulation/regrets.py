@@ -56,5 +56,5 @@ def _plays(trace: Regrets, memo: Memo, t: int, arm: int, plays: int) -> Memo:
 
 
 def room_for_regrets(gaps: NDArray[np.float64], checkpoints: NDArray[np.int64], runs: int) -> Regrets:
-    """Return empty arrays for so many runs."""
+    """Return empty arrays for this number of runs."""
     return Regrets(gaps, checkpoints, np.empty((runs, len(checkpoints))), np.empty(runs, dtype=np.int64))

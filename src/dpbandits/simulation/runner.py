@@ -132,6 +132,6 @@ def runs_per_chunk(horizon: int) -> int:
 
 
 def log_spaced(horizon: int, points: int = CHECKPOINTS) -> NDArray[np.int64]:
-    """Return about so many times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
+    """Return about `points` times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
     times = np.geomspace(1, horizon, points).round().astype(np.int64)
     return np.unique(np.append(times[times < horizon], [1, horizon]))

@@ -105,13 +105,15 @@ class RegretSummary:
     def quantile_interval(self, level: float, confidence: float = 0.95) -> tuple[float, float]:
         """Return an interval of a quantile at the horizon, between two of the runs (order statistics).
 
-        It has at least the confidence, whatever the runs are like. Few runs know no upper or no lower end: infinite.
+        It has at least this confidence, whatever the distribution of the runs. With few runs an end may be infinite.
         """
         from scipy.special import bdtr
 
         level = _validate.real("[0, 1]", level=level)
         beyond = (1 - _validate.real("(0, 1)", confidence=confidence)) / 2
-        chance = bdtr(np.arange(self.runs + 1), self.runs, level)  # that so many runs, or fewer, are below the quantile
+        chance = bdtr(
+            np.arange(self.runs + 1), self.runs, level
+        )  # that this many runs, or fewer, are below the quantile
         first, last = int(np.argmax(chance >= beyond)), int(np.argmax(chance >= 1 - beyond)) + 1
         values, counts = self.final()
         cumulative = np.cumsum(counts)

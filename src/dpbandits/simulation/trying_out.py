@@ -12,7 +12,7 @@ from dpbandits.mechanisms.seeded import SeededNoise
 
 _ARMS = 10  # that are tried out
 _DRAWS = 2000
-# A right mean is this far from that of so many draws with a probability below 1e-16 (Hoeffding 1963).
+# A correct mean is this far from that of _DRAWS draws with a probability below 1e-16 (Hoeffding 1963).
 _TOLERANCE = 0.1
 _BLOCK = 50
 _OURS = "dpbandits.environments."

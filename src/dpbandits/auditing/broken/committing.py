@@ -190,7 +190,7 @@ class OneArmOnly(BrokenCommittingPolicy):
 
 
 class DataDependentTime(BrokenCommittingPolicy):
-    """Released after so many successes of an arm."""
+    """Releases as soon as one arm has had a number of successes."""
 
     name = "broken/data-dependent-time"
     params = DataDependentTimeParams

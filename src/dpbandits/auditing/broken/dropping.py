@@ -85,7 +85,7 @@ def end_round(params: Params, state: State, noise: Any) -> None:
     if state.means[best] - state.means[worst] > _BEHIND:
         state.is_dropped[worst] = 1
         state.dropped[0] += 1
-    for each in range(arms - state.dropped[0]):  # so many are left, but not the first ones
+    for each in range(arms - state.dropped[0]):  # this many are left, but they are not the first ones
         state.sums[each] = 0
 
 

@@ -20,7 +20,7 @@ class AssignmentRange(NamedTuple):
 
 
 def fit_together(ranges: Sequence[AssignmentRange]) -> bool:
-    """Tell whether all blocks can hold different assignments, so many as they say, the first and last as they say.
+    """Tell whether all blocks can hold different assignments, with the numbers, firsts and lasts that they state.
 
     >>> fit_together([AssignmentRange(1, 3, 2), AssignmentRange(2, 4, 2)])
     True
@@ -30,7 +30,7 @@ def fit_together(ranges: Sequence[AssignmentRange]) -> bool:
     ends = Counter(number for stretch in ranges for number in {stretch.first, stretch.last})
     if any(times > 1 for times in ends.values()):
         return False
-    # What is left are gaps between the ends. Every block needs so many numbers out of the gaps that it spans: filled
+    # What is left are gaps between the ends. Every block needs some numbers out of the gaps that it spans: filled
     # from left to right, each gap goes first to the block that ends first, which is the best that can be done.
     points = sorted(ends)
     by_first = {stretch.first: stretch for stretch in ranges}

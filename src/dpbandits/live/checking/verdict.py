@@ -1,4 +1,4 @@
-"""What a check of a ledger found: a verdict, its reasons, and what was and could not be looked at."""
+"""The result of checking a ledger: the verdict, its reasons, what was checked and what cannot be."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +19,11 @@ _LISTED = 10  # reasons in the text; `to_dict` has all
 
 
 class BrokenPromise(Exception):
-    """What makes a ledger one that does not hold. The message is the reason."""
+    """Raised when a ledger does not hold. The message is the reason."""
 
 
 class Undecidable(Exception):
-    """What leaves the question open. The message is the reason."""
+    """Raised when nobody can tell whether a ledger holds. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ArmSpent:
 
 @dataclass(frozen=True)
 class LedgerCheck:
-    """What `check_ledger` found.
+    """The result of `check_ledger`.
 
     `spent` is what the rows cost the reward, or the person, that lost most. With delta = 0 it is exact; otherwise it
     shows progress and is not proved, since how many releases an arm has had depends on what was released. `whole` is
@@ -68,7 +68,7 @@ class LedgerCheck:
 
     @property
     def warning(self) -> str | None:
-        """What has to be known before the verdict: which rows no head covers."""
+        """What a reader must know before the verdict: which rows no head covers."""
         if not self.head_checked:
             return _END_UNCHECKED
         if not self.rows_after_head:
@@ -134,13 +134,13 @@ class LedgerCheck:
 
 
 def cost_text(cost: Budget | Guarantee) -> str:
-    """Return a cost in few words; one that is not proved is "about" so much."""
+    """Return a cost in few words, with "about" if it is not proved."""
     about = "about " if isinstance(cost, Guarantee) and not cost.proved else ""
     return f"{about}epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
 
 
 def distinct_texts(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
-    """Return two different costs in words that differ: with all digits, where few are the same."""
+    """Return two costs as texts that differ: with all digits, if a few are not enough."""
     texts = cost_text(cost), cost_text(allowed)
     if texts[0] != texts[1]:
         return texts

@@ -14,7 +14,7 @@ from dpbandits.live.experiment_overview import Overview
 from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95
-_MAY_STAY = "Arms that seem worse get few people, so it may stay undecided for long: that is what a bandit is for."
+_MAY_STAY = "Arms that seem worse get few people, so it may stay undecided for long; that is what a bandit is for."
 NOTHING, DECIDED, UNDECIDED = "nothing released yet", "decided", "undecided"
 _NAMED = 5  # arms in a sentence
 

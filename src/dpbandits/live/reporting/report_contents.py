@@ -48,7 +48,7 @@ _NOT_SHOWN = (
 
 
 def contents(findings: Findings, most_arms: int, most_releases: int) -> list[Block]:
-    """Return the whole report, with so many arms and releases at most."""
+    """Return the whole report, with at most this many arms and releases."""
     kind = "holds" if findings.state == DECIDED else "undecided"
     status = (findings.status, findings.verdict, findings.prospect)
     return [
@@ -248,8 +248,8 @@ def _releases(findings: Findings, most: int) -> list[Block]:
     note = "" if findings.releases <= most else f"The last {most:,} of {findings.releases:,}; the ledger has all. "
     blocks.append(
         Paragraph(
-            f"{note}A release is the noisy sum {what}, each scaled to [0, 1]. Its noise is typically as large as "
-            '"noise" says. Nothing else about the rewards was ever released.'
+            f'{note}A release is the noisy sum {what}, each scaled to [0, 1]. The column "noise" says how large its '
+            "noise typically is. Nothing else about the rewards was ever released."
         )
     )
     header = ("arm", "row", "release", "rewards", "noise", "epsilon", "value")
