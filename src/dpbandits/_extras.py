@@ -1,4 +1,4 @@
-"""Extras: packages that only parts of the library need, and what to say where one of them is not installed."""
+"""Extras: packages that only parts of the library need, and the error if one of them is not installed."""
 
 from importlib.util import find_spec
 

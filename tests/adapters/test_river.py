@@ -114,13 +114,13 @@ def test_a_clone_starts_anew() -> None:
     assert clone.policy == POLICY
     assert clone.reward_bounds == (0, 5)
     assert clone._n == 0
-    with pytest.raises(dpb.InvalidInput, match="Expected a pull before"):
+    with pytest.raises(dpb.InvalidInput, match="Expected a pull first"):
         _ = clone.bandit
 
 
 def test_bad_input_is_refused() -> None:
     policy = RiverPolicy(POLICY)
-    with pytest.raises(dpb.InvalidInput, match="Expected a pull before"):
+    with pytest.raises(dpb.InvalidInput, match="Expected a pull first"):
         policy.update("A", 1.0)
     policy.pull(["A", "B"])
     with pytest.raises(dpb.InvalidInput, match="Expected the same arms at every pull: A, B"):

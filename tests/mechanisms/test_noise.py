@@ -373,5 +373,5 @@ def test_recorder_refuses_rows_before_it_draws() -> None:
 
 
 def test_unknown_noise_sources_are_refused() -> None:
-    with pytest.raises(TypeError, match="Generator is no noise source"):
+    with pytest.raises(TypeError, match="Generator is not a noise source"):
         release(np.random.default_rng(0), 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""What is claimed of a policy, so that it can be tested."""
+"""claim_to_test: the claim of a policy that an audit tests, and who makes it."""
 
 from dpbandits import _validate
 from dpbandits.errors import InvalidInput

@@ -10,7 +10,7 @@ _POSITIVE = 2**63 - 1
 
 
 class Decisions(NamedTuple):
-    """Arrays to be filled in, as far as they go.
+    """Arrays to fill in, as far as they go.
 
     Where it fits into 62 bits (`is_exact`) the digits of a code are the arms, to the base of their number; otherwise it
     is a hash of the times at which the arm changed.
@@ -23,7 +23,7 @@ class Decisions(NamedTuple):
 
 
 class Memo(NamedTuple):
-    """Where a run is."""
+    """The position of a run, which its trace carries from note to note."""
 
     run: int
     row: int  # of the paths

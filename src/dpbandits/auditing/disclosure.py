@@ -1,4 +1,4 @@
-"""Whether what was read shows: two runs with the same released values that go different ways.
+"""Whether a reward that was read becomes public: two runs with the same released values that go different ways.
 
 A kernel that reads a reward need not let it out. One that is rounded by a coin, or compared with a threshold, and gets
 its noise afterwards, may be private. It is let out for certain if the rewards of two runs differ in one, the released

@@ -46,7 +46,7 @@ _AFTERWARDS = 32  # steps in which what was read may show
 
 
 class Size(NamedTuple):
-    """Of a run: its arms, its steps, and the most decisions before it ends."""
+    """The size of a run: its arms, its steps, and the most decisions before it ends."""
 
     arms: int
     horizon: int
@@ -89,7 +89,7 @@ class Part:
 
 
 class Run(NamedTuple):
-    """A run, so that it can be repeated: its number, who chooses the noise, the cut, how many rewards are followed."""
+    """All that repeats a run: its number, who chooses the noise, the cut, how many rewards are followed."""
 
     number: int
     adversary: str
@@ -98,7 +98,7 @@ class Run(NamedTuple):
 
 
 class FinishedRun(NamedTuple):
-    """A run that was played."""
+    """A run with its game, the noise that it drew and its rewards."""
 
     run: Run
     game: Game

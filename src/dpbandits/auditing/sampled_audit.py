@@ -89,7 +89,7 @@ class Audit:
 
     @property
     def unknown(self) -> str | None:
-        """Why nothing can be told, if that is so."""
+        """Why nothing can be said about the claim; None if something can."""
         if self.refuted or self.is_telling:
             return None
         if self.unscored:
@@ -115,7 +115,7 @@ class Audit:
 
     @property
     def worst(self) -> TestedEvent | None:
-        """The event that shows most."""
+        """The tested event with the largest bound; None if nothing was tested."""
         return max(self.tested, key=lambda tested: tested.bound, default=None)
 
 

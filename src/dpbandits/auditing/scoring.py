@@ -26,7 +26,7 @@ RUNS_OF_ONE = 3  # as it is played, and with either rewards
 
 
 class ScoringTask(NamedTuple):
-    """Where, with what, and room for all that is counted on the way: rows for the runs of the same time."""
+    """The environment, either rewards, and arrays for all that is counted: a row for each run of the same time."""
 
     environment: Any
     first: Any  # rewards

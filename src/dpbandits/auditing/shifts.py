@@ -20,7 +20,7 @@ _EXACT, _NONE = 1e-9, 1e-6  # residuals, of 1: what is solved, and what has no s
 
 
 def groups_of(noises: list[Noises]) -> list[list[int]]:
-    """Return the releases in groups: those that share noises, through whichever others, are in the same."""
+    """Return the releases in groups: releases that share a noise, directly or through others, are in one group."""
     groups = list(range(len(noises)))
 
     def root(row: int) -> int:

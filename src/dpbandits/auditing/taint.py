@@ -43,7 +43,7 @@ class TaintNoise:
         self._in_step = 0  # noises that were drawn in this step
 
     def begin_step(self) -> None:
-        """Tell that another step begins."""
+        """Count another step, with no noise drawn in it yet."""
         self._in_step = 0
         self._step += 1
 
@@ -211,7 +211,7 @@ def _scale(exact: Fraction) -> float:
 
 
 def event_of(scale: float, mechanism: int) -> Event:
-    """Return a release of a reward with so much noise, as the accountant knows it."""
+    """Return a release of a reward with noise of this scale, as the accountant knows it."""
     if mechanism == RESPONSE:
         return RandomizedResponseEvent(1 / scale)
     return GaussianEvent(scale) if mechanism == GAUSSIAN else LaplaceEvent(scale)

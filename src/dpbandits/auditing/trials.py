@@ -1,4 +1,4 @@
-"""Trials: one policy, played very often in the same environment, usually on rewards that are given in advance."""
+"""Trials: one policy, played very often in one environment, usually with rewards that are fixed in advance."""
 
 import hashlib
 from collections.abc import Iterator
@@ -173,7 +173,7 @@ class Trials:
 
 
 def seed_key(environment: Environment) -> int:
-    """Return a number that random numbers in an environment follow from."""
+    """Return the number from which the random numbers in an environment follow."""
     if isinstance(environment, Given):
         return int.from_bytes(hashlib.sha256(environment.rewards.tobytes()).digest()[:16])
     kind = type(environment)

@@ -1,4 +1,4 @@
-"""What a view is: it samples pairs, proposes for each of them the event that tells most, and counts it in fresh trials.
+"""View: it samples pairs, proposes for each of them the event that tells most, and counts it in fresh trials.
 
 Which event that is, is decided on the search's trials alone.
 """
@@ -40,7 +40,7 @@ class Candidate:
 
 @dataclass
 class RunStatistics:
-    """How far a view understood what it saw."""
+    """How many runs a view has seen, and how many of them it could not score."""
 
     runs: int = 0
     unscored: int = 0  # runs with a release whose likelihood is not known
@@ -73,7 +73,7 @@ class View(ABC):
         """Return the best event of each direction, from what was sampled."""
 
     def group(self, candidate: Candidate) -> Any:
-        """Return something that candidates share which are counted in the same runs."""
+        """Return a key that is equal for candidates that are counted in the same runs."""
         return candidate.pair
 
     @abstractmethod

@@ -42,7 +42,7 @@ def shifts_for(noise: TaintNoise, number: int) -> Shifts | None:
 
 
 def density_ratio(noise: TaintNoise, shifts: Shifts, change: int) -> float:
-    """Return the log density of a run's releases less the one that they have if the reward has changed by so much."""
+    """Return the log density of a run's releases less their log density if the reward had changed by `change`."""
     if math.inf in shifts.values():
         return math.inf
     return math.fsum(_part(noise, number, change * shift) for number, shift in shifts.items())

@@ -1,4 +1,4 @@
-"""`dpbandits audit`."""
+"""`dpbandits audit`: its options, the attacks and the account that they ask for, and what it prints."""
 
 import json
 import shlex

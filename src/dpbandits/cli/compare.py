@@ -1,4 +1,4 @@
-"""`dpbandits compare`."""
+"""`dpbandits compare`: its options, the files that it writes and the tables that it prints."""
 
 import csv
 import io

@@ -20,7 +20,7 @@ def policy_class(text: str) -> type[Policy]:
     kind = getattr(module, name, None)
     if inspect.isclass(kind) and issubclass(kind, Policy) and kind is not Policy and inspect.isabstract(kind):
         lacking = " and ".join(f"`{method}`" for method in sorted(kind.__abstractmethods__))
-        raise InvalidInput(f"Expected {name!r} in {file!r} to be a whole policy. It lacks {lacking}.")
+        raise InvalidInput(f"Expected {name!r} in {file!r} to be a complete policy. It lacks {lacking}.")
     if not (inspect.isclass(kind) and issubclass(kind, Policy)) or inspect.isabstract(kind):
         names = ", ".join(_policies_in(module)) or "none"
         raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {names}.")

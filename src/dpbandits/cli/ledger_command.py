@@ -1,4 +1,4 @@
-"""`dpbandits ledger verify` and `dpbandits ledger show`."""
+"""`dpbandits ledger verify` and `dpbandits ledger show`: their options, texts and tables."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-"""`dpbandits plan`."""
+"""`dpbandits plan`: its options, the questions that they ask, and how the answers are printed."""
 
 from pathlib import Path
 from typing import Annotated, Any

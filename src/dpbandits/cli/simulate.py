@@ -1,4 +1,4 @@
-"""`dpbandits simulate` and `dpbandits policies`."""
+"""`dpbandits simulate` and `dpbandits policies`: their options, files and tables."""
 
 import math
 import sys

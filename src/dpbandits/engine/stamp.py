@@ -57,7 +57,7 @@ def check_kernels(classes: tuple[type, ...]) -> None:
         if _first_stamps.setdefault(cls, stamped) != stamped:
             raise InvalidInput(
                 f"Expected the kernels of {cls.__module__}.{cls.__qualname__} as they were when first played. "
-                "To use new ones, define the class anew as well, or start Python again."
+                "To use new ones, define the class again as well, or start Python again."
             )
 
 

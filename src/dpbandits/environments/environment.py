@@ -1,4 +1,4 @@
-"""What every environment is: arms with rewards in [0, 1], and two kernels over its Params.
+"""Environment: arms with rewards in [0, 1], and two kernels over its Params.
 
     reward(params, arm, t, noise)                   -> the reward of playing `arm` at time t = 1, 2, ...
     block_sum(params, arm, plays, t, noise)         -> the sum of the rewards of `plays` plays in a row from time t on

@@ -165,7 +165,7 @@ class Bandit:
 
         Raises:
             InvalidInput: the name or the key cannot be one, or a name is needed. Nothing has changed.
-            JournalError: the step could not be written down; open the journal anew.
+            JournalError: the step could not be written down; open the journal again.
             StepError: an earlier step failed, or the bandit has ended.
         """
         with self._lock.exclusive():
@@ -207,7 +207,7 @@ class Bandit:
             AlreadyClosed: the assignment was closed before, without this key.
             InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit. Nothing has
                 changed.
-            JournalError: the step could not be written down; open the journal anew.
+            JournalError: the step could not be written down; open the journal again.
             StepError: this step or an earlier one failed, or the bandit has ended.
         """
         with self._lock.exclusive():

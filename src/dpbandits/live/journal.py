@@ -159,7 +159,7 @@ class Journal:
     def append(
         self, record: dict[str, Any], *, durable_mark: bool = False, before_mark: Callable[[], None] | None = None
     ) -> None:
-        """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew.
+        """Write a record to disk. If this fails, nobody knows how much was written: open the journal again.
 
         `before_mark` is called when it is on disk and before it is acknowledged: if it raises, it never is.
         """

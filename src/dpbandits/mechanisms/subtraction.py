@@ -34,7 +34,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of a bank of counters: balanced digits of n, and the noise of the nodes in use."""
+    """What is kept for a bank of counters: balanced digits of n, and the noise of the nodes in use."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, public("arms")]

@@ -190,5 +190,5 @@ class DPSE(Policy):
         return Setup(Params(scale_for(self.epsilon), self.epsilon, 1.0 / horizon, self.order == "turns"), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, at any horizon."""
+        """Return the guarantee of epsilon, at any horizon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, proved=True)

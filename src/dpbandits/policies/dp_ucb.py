@@ -35,7 +35,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm: how often it was played, and its counter, which counts the steps."""
+    """What is kept for every arm: how often it was played, and its counter, which counts the steps."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     inverses: Annotated[Any, public("arms")]  # 1/n

@@ -39,7 +39,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm: its counter, and the parts of its index."""
+    """What is kept for every arm: its counter, and the parts of its index."""
 
     means: Annotated[Any, public("arms")]
     widths: Annotated[Any, public("arms")]  # 1/√n

@@ -63,7 +63,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm. The index is mean + √(2 ln t) width; a frozen bonus is part of the mean."""
+    """What is kept for every arm. The index is mean + √(2 ln t) width; a frozen bonus is part of the mean."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     releases: Annotated[Any, public("arms", dtype=np.int64)]
@@ -234,7 +234,7 @@ class DPUCBInt(Policy):
         )
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return what the paper says of its own schedule, which is true and far from tight."""
+        """Return the paper's bound for its own schedule, which holds and is far from tight; None for a tight one."""
         if self.accounting == "tight":
             return None
         return published_interval_guarantee(

@@ -140,11 +140,11 @@ class HybridDMAB(Policy):
         return Setup(params, State, {**bounded.sizes, **plain.sizes}, {**bounded.parts, **plain.parts})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return the sum of the two parts' losses."""
+        """Return the guarantee of the two parts together."""
         return hybrid_guarantee(self.epsilon, self.variant, horizon)
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return what the paper's theorems for the parts would add up to."""
+        """Return the sum of the paper's claims for the two parts, as published; None for the proved variant."""
         if self.variant == "proved":
             return None
         theorem = "Theorem 3.1 of the paper, twice"

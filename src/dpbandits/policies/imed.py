@@ -19,13 +19,13 @@ from dpbandits.theory.divergences import bernoulli_kl
 
 
 class Params(NamedTuple):
-    """There are no constants; the class is what the kernels are found by."""
+    """No constants; the kernels are registered for this class."""
 
     unused: float
 
 
 class State(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     exact: ExactSums
     logs: Annotated[Any, public("arms")]  # ln n

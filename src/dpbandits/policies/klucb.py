@@ -18,7 +18,7 @@ from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
 
 
 class Params(NamedTuple):
-    """There are no constants; the class is what the kernels are found by."""
+    """No constants; the kernels are registered for this class."""
 
     unused: float
 

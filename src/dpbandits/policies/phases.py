@@ -241,7 +241,7 @@ class PhasePolicy(Policy):
         return Phases(ends, np.diff(ends, prepend=0).astype(np.float64), self.noise_scale(), self.mechanism)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, at any horizon."""
+        """Return the guarantee of epsilon, at any horizon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> Self:

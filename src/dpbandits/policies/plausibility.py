@@ -28,7 +28,7 @@ from dpbandits.theory.divergences import private_divergence, private_divergence_
 def learn(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, value: float) -> None:
     """Take in the released sum of the arm's last phase, and set `kept.means[arm]`."""
     raise TypeError(
-        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `learn`."
+        f"{type(plausibility).__name__} is not a kind of plausibility: nothing is registered for it with `learn`."
     )
 
 
@@ -36,7 +36,7 @@ def learn(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, 
 def exponent(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
     """Return the exponent of a mean, 0 if it is at most the arm's estimate."""
     raise TypeError(
-        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `exponent`."
+        f"{type(plausibility).__name__} is not a kind of plausibility: nothing is registered for it with `exponent`."
     )
 
 
@@ -44,7 +44,7 @@ def exponent(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: in
 def largest_plausible_mean(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, level: float) -> float:
     """Return the largest mean whose exponent is at most `level`."""
     raise TypeError(
-        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with "
+        f"{type(plausibility).__name__} is not a kind of plausibility: nothing is registered for it with "
         "`largest_plausible_mean`."
     )
 
@@ -62,7 +62,7 @@ class PooledPlausibility(NamedTuple):
 
 
 class PooledSums(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     totals: Annotated[Any, public("arms")]
     means: Annotated[Any, public("arms")]

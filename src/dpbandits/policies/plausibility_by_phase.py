@@ -37,7 +37,7 @@ def plausibility_by_phase(epsilon: float) -> PlausibilityByPhase:
 
 
 class PhaseSums(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     sums: Annotated[Any, public("arms", "phases")]  # released, phase by phase
     entropies: Annotated[Any, public("arms", "phases")]  # b_k (x ln x + (1-x) ln(1-x)): of kl, what has no z

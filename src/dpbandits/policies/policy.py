@@ -1,4 +1,4 @@
-"""What every policy is: an immutable configuration, and three kernels over its Params and State.
+"""Policy: an immutable configuration, and three kernels over its Params and State.
 
     select(params, state, t)                                    -> the arm of decision t = 1, 2, ...
     hold(params, state, arm, t)                                 -> for how many plays that choice cannot change

@@ -40,7 +40,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm: its tree, and the parts of its index."""
+    """What is kept for every arm: its tree, and the parts of its index."""
 
     means: Annotated[Any, public("arms")]
     widths: Annotated[Any, public("arms")]  # 1/√n
@@ -125,7 +125,7 @@ class PrivateUCB(Policy):
         return Setup(Params(tables(horizon), counter, offset, slope), State, sizes)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon."""
+        """Return the guarantee of epsilon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=SHIFT_THEOREM, proved=True)
 
     def tree_epsilon(self, arms: int) -> float:

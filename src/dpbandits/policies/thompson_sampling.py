@@ -19,13 +19,13 @@ from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, u
 
 
 class Params(NamedTuple):
-    """There are no constants; the class is what the kernels are found by."""
+    """No constants; the kernels are registered for this class."""
 
     unused: float
 
 
 class State(NamedTuple):
-    """What is kept of every arm, and the next choice."""
+    """What is kept for every arm, and the next choice."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     chosen: Annotated[Any, public("one", dtype=np.int64)]

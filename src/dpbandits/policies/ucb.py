@@ -25,7 +25,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm. The means are of secrets, which is why this policy is not private."""
+    """What is kept for every arm. The means are of secrets, which is why this policy is not private."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, secret("arms")]

@@ -85,7 +85,7 @@ class Ledger:
         return (self._rows[-1].number, self._rows[-1].hash) if self._rows else (-1, GENESIS)
 
     def to_jsonl(self) -> str:
-        """Return the export: one row a line."""
+        """Return the export: one row per line."""
         return "".join(row.to_json() + "\n" for row in self._rows)
 
     @classmethod
@@ -106,7 +106,7 @@ class Ledger:
         return ledger
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the releases as a table, indexed by their row's number: arm, scale, value, whatever a row says."""
+        """Return the releases as a table, indexed by the numbers of their rows, a column for everything they say."""
         require_extras("pandas")
         import pandas as pd
 
@@ -119,7 +119,7 @@ class Ledger:
         return verify(self.to_jsonl())
 
     def copy(self) -> "Ledger":
-        """Return a ledger with the same rows, which goes its own way."""
+        """Return an independent ledger with the same rows."""
         ledger = Ledger()
         ledger._rows = self._rows.copy()
         return ledger
@@ -224,7 +224,7 @@ def read_head(text: str) -> Head | str:
 
 
 def validated_head(head: object) -> None:
-    """Refuse what is not the number and the hash of a row; None is no head."""
+    """Raise InvalidInput unless this is None or the number and the hash of a row."""
     if head is None:
         return
     number, digest = head if isinstance(head, tuple | list) and len(head) == 2 else (None, None)

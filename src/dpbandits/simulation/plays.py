@@ -14,7 +14,7 @@ from dpbandits.simulation.regrets import Memo, Regrets, room_for_regrets
 
 
 class Plays(NamedTuple):
-    """Arrays to be filled in: a row for every run, a column for every checkpoint."""
+    """Arrays to fill in: a row for every run, a column for every checkpoint."""
 
     base: Regrets  # regret and switches
     kinds: Any  # of every arm: its own number, or that of its group
@@ -34,7 +34,7 @@ class Plays(NamedTuple):
 
 
 class CountingMemo(NamedTuple):
-    """Where a run is."""
+    """The position of a run, which its trace carries from note to note."""
 
     base: Memo
     kind: int  # of the arm that is played

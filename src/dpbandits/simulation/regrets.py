@@ -13,7 +13,7 @@ from dpbandits.engine.loop import note_plays, note_start, note_switch
 
 
 class Regrets(NamedTuple):
-    """Arrays to be filled in: a row for every run, a column for every checkpoint."""
+    """Arrays to fill in: a row for every run, a column for every checkpoint."""
 
     gaps: Any  # of the environment's arms
     checkpoints: Any
@@ -22,7 +22,7 @@ class Regrets(NamedTuple):
 
 
 class Memo(NamedTuple):
-    """Where a run is."""
+    """The position of a run, which its trace carries from note to note."""
 
     run: int
     regret: float

@@ -1,4 +1,4 @@
-"""SimulationResult: the regret of every run at log-spaced times, and what one wants to know of it."""
+"""SimulationResult: the regret of every run at log-spaced times, with summaries, tables, plots and files of it."""
 
 import json
 from collections.abc import Mapping

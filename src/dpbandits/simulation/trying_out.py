@@ -1,4 +1,4 @@
-"""Trying out an environment of a user's: whether its rewards are what they must be, found before anything is played.
+"""A trial of a user's environment, before anything is played: whether its rewards are in range and have its means.
 
 A reward outside [0, 1] would be played without a word, and everything that is proved for a policy would be void.
 """

@@ -78,7 +78,7 @@ def check_compiled_twin(subject: Subject) -> str:
         subject.expect(mistake == NO_MISTAKE, "in plain Python it makes a mistake that it does not make compiled")
         is_same = np.array_equal(compiled.chosen, plain.chosen)  # type: ignore[union-attr]
         way = "blocks" if blocks else "steps"
-        subject.expect(is_same, f"compiled it plays other arms than in plain Python, in {way}")
+        subject.expect(is_same, f"its compiled kernels play other arms than plain Python does, in {way}")
     return f"{_FEW} runs of {horizon} steps, in blocks and in steps"
 
 

@@ -1,6 +1,6 @@
-"""Policies that are broken on purpose, each in one way, so that the audit can show that it notices.
+"""Policies that are broken on purpose, each in one way, so that the audit can show what it notices.
 
-They are no policies to use: the package exports none of them, and `simulate` does not know their names.
+They are not for use: the package exports none of them, and `simulate` does not know their names.
 """
 
 from collections.abc import Callable

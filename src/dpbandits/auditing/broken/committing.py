@@ -18,7 +18,7 @@ from dpbandits.privacy import Guarantee
 
 
 class State(NamedTuple):
-    """What is kept of every arm, and which one was chosen, from 1; 0 while arms take turns."""
+    """What is kept for every arm, and which one was chosen, from 1; 0 while arms take turns."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     released: Annotated[Any, public("arms")]
@@ -167,11 +167,11 @@ class BrokenCommittingPolicy(Policy):
         return Setup(self.params(self.rounds, 1 / self.epsilon), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, which is not true."""
+        """Return the guarantee that the policy claims, and does not keep."""
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)
 
 

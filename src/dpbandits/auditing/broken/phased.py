@@ -1,4 +1,4 @@
-"""A policy in phases, right but for one thing: the frame of mistakes in how the sum of a phase is let out.
+"""A policy in phases that is right except for how it lets out the sum of a phase: the frame for such mistakes.
 
 Phases of an arm have 1, 2, 4, ... plays. Done right, the sum of each is released once, with noise of scale 1/ε, and
 forgotten: the whole is ε-DP. The next arm is the one with the largest last mean + √(2 ln t / n).
@@ -58,7 +58,7 @@ def learn_phase(params: Any, state: State, arm: int, plays: int, reward: Any, t:
 
 
 def in_phases(params: type) -> None:
-    """Make these the constants of a policy in phases."""
+    """Register the kernels of a policy in phases for these Params."""
     select.register(params)(chosen_arm)
     hold.register(params)(rest_of_phase)
     update.register(params)(learn_phase)
@@ -80,9 +80,9 @@ class BrokenPhasePolicy(PhasePolicy):
         return Setup(self.params(self.phases(horizon)), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:  # type: ignore[override]
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, which is not true."""
+        """Return the guarantee that the policy claims, and does not keep."""
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)
