@@ -3,7 +3,7 @@
 A policy is played with `Secret` rewards, by usual noise and by noise of an adversary, who sends it down action
 sequences that chance would hardly find. The loss of a reward is the sum, over the releases it is in, of how far their
 noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them (account.py). This is exact
-for every run that was played. What it says of other runs, docs/auditing.md explains.
+for every run that was played. What it says about other runs, docs/auditing.md explains.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ UPPER_BOUND = "the losses of a run add up to more than is claimed, and that is a
 class ExactAudit:
     """What every reward loses, over all runs played.
 
-    The runs come in `parts`, each with a number of arms and of steps. What is said of one part, from `arms` to
-    `adversary`, is said of the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
+    The runs come in `parts`, each with a number of arms and of steps. What is said about one part, from `arms` to
+    `adversary`, is said about the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
     pure losses (for Gaussian noise: the root of twice its zCDP). `epsilon` is what the worst reward, number `worst`,
     loses at the claim's delta at most, by the accountant; `shown` is what is certainly lost. With a `leak` a
     secret was read without noise, and nothing bounds its loss. What is `unknown` is something that this account cannot

@@ -2,7 +2,7 @@
 
 `WatchedNoise` plays as usual and writes down every released value. `ForcedNoise` plays the same run again: every
 release gives the value that was written down, whatever the rewards are now, and adds up how likely it was with these.
-So what is said of two reward sequences is a function of what was released and played, and of nothing else.
+So what is said about two reward sequences is a function of what was released and played, and of nothing else.
 
 A reserved noise may be in several releases. Which ones, a run with marks tells: `reserve` gives a small number instead
 of zero, and by how much a secret then differs is what is in it. Three cases are understood, and exact: a noise that

@@ -1,4 +1,4 @@
-"""Scores: what a run that was watched says of two reward sequences, one of which it was played with.
+"""Scores: what a run that was watched says about two reward sequences, one of which it was played with.
 
 Each is a number that is large if the first sequence explains the run better. The likelihood ratio is the best of them
 where it is known. The others need no density: they see noise that is not what it should be, such as noise that is never

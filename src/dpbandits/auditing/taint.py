@@ -62,7 +62,7 @@ class TaintNoise:
         return float(sum(size(factor) * self.plays_in(n) for (kind, n), factor in form.items() if kind == "reward"))
 
     def respond(self, secret: Any, scale: float, arm: int) -> float:
-        """Release one random bit of one whole reward; nothing is known of the response of anything else."""
+        """Release one random bit of one whole reward; nothing is known about the response of anything else."""
         value, form = value_and_form(secret)
         rewards = [factor for (kind, _), factor in form.items() if kind == "reward"]
         if rewards != [1] or _noises(form) or self._plays(form) != 1:

@@ -97,7 +97,7 @@ class Trials:
     def scores(
         self, environment: Environment, first: Given, second: Given, trials: int, *key: int
     ) -> NDArray[np.float64]:
-        """Play in this environment and return what every run says of the first and the second rewards: see scores.py.
+        """Play in this environment and return the scores of every run for the first and the second rewards (scores.py).
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """

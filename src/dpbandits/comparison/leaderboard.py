@@ -1,4 +1,4 @@
-"""Leaderboard: policies on many cases, ranked fairly: by their means, and by what happens in bad luck."""
+"""Leaderboard: policies on many cases, ranked by their means and compared by their unlucky runs."""
 
 import math
 from collections.abc import Iterable, Sequence

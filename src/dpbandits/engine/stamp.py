@@ -1,4 +1,4 @@
-"""Stamps: which program something was made by, as one hash, the same in every process.
+"""Stamps: one hash for the program that something was made by, the same in every process.
 
 numba looks at the file of a compiled function alone, but ours calls policies from other files, also from a user's, with
 helpers and constants from yet others. `stamp` follows every name that a function reads, as it is bound in memory: code,

@@ -144,7 +144,7 @@ class Bandit:
 
     @clean
     def _predraw_noise(self) -> None:
-        """Have the noise of a bandit that goes on: no step of it is to draw what it releases."""
+        """Draw the noise of a bandit that goes on, so that no step draws what it releases."""
         for arm in {arm for arm, _ in self._learner.places.pending}:
             self._learner.predraw_noise(arm)
 
@@ -385,7 +385,7 @@ class Bandit:
                 self._journal.close()
 
     def _after_failure(self) -> None:
-        """Let go of the journal if the step that failed was in the middle, so that it can be opened anew."""
+        """Let go of the journal if the step failed halfway, so that it can be opened again."""
         self._lock.after_failure()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Estimates: what is known of an arm's mean from its releases alone, noise included, at every release at once.
+"""Estimates: what is known about an arm's mean from its releases alone, noise included, at every release at once.
 
 A release is the noisy sum of a block, or of all rewards so far. One alone says little: its noise is as large as the
 schedule wants it. The estimate M is the sum of all of them with weights u_j, so that every reward of block l has

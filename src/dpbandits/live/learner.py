@@ -166,7 +166,7 @@ class Learner:
     # ---- closing
 
     def predraw_noise(self, arm: int) -> None:
-        """Have noise for the arm's next releases, before a step that may need it. Nothing changes that is ever seen."""
+        """Draw noise for the arm's next releases, before a step that may need it. Nothing visible changes."""
         places = self.places
         # Every block that is full or being filled. The step that completes it finds its noise drawn.
         missing = places.filling[arm] + 1 - places.released[arm] - self.releaser.predrawn.count(arm)

@@ -25,7 +25,7 @@ _PRIVATE = 0o600
 
 
 class PrivateFile:
-    """A file that may not be there yet. `what` it is, a journal or a mark, is said in errors."""
+    """A file that may not exist yet. Errors call it `what`: a journal or a mark."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.path = path
@@ -142,7 +142,7 @@ class PrivateFile:
     # ---- writing
 
     def keep_private(self) -> None:
-        """Take from others the right to read it."""
+        """Take away the right of others to read it."""
         if os.fstat(self._descriptor).st_mode & 0o777 != _PRIVATE:
             os.fchmod(self._descriptor, _PRIVATE)
 

@@ -1,4 +1,4 @@
-"""Rehearsal: what a policy's kernels do with the first blocks, found out before anybody is assigned anything.
+"""Rehearsal: a policy's kernels play the first blocks, checked before anybody is assigned anything.
 
 Live, a kernel never gets a reward: the learner keeps the sums, and adds the noise to its own. So a kernel cannot give
 anything away, but one that releases something else than its blocks say would run here as it never ran in a simulation.
@@ -27,7 +27,7 @@ _LIBRARY = str(Path(__file__).parents[1])
 
 
 class RehearsedNoise:
-    """A noise source that keeps what it is asked for and answers with a number that was laid down before."""
+    """A noise source that records requests, and answers each with a number that was set before."""
 
     def __init__(self) -> None:
         self.answer = 0.0

@@ -1,4 +1,4 @@
-"""Rollback: a whole folder that is put back takes its journal and its mark along, and nothing in it is wrong.
+"""Witness: notices that a folder was rolled back, with its journal and its mark, so that nothing in it looks wrong.
 
 Going on from there would draw noise again for sums that were released before. Only something outside the folder can
 know better: a mark on another disk (`mark=`), or a witness. A witness gets the number and the hash of the ledger's
@@ -18,7 +18,7 @@ Witness = Callable[[int, str], bool]
 
 
 def validated_witness(witness: Any) -> Witness | None:
-    """Return a witness, if it can be asked."""
+    """Return the witness, if it is a function."""
     if witness is not None and not callable(witness):
         raise WrongKind(f"Expected witness={value_text(witness)} to be a function of a row's number and hash.")
     return witness  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What a schedule costs one reward, by its blocks alone, and whether that is what a policy says of itself.
+"""What a schedule costs one reward, by its blocks alone, and whether that is what a policy says about itself.
 
 Single blocks: a reward is in one release, so the smallest scale decides. Sums of all rewards so far: the first reward
 is in every release, so all of them are composed. Where they have no end, or are too many, the first ones are added up,
@@ -24,18 +24,17 @@ _MOST_BLOCKS = 100_000  # blocks of one arm, which takes a second or so; composi
 
 
 def exceeds(cost: Guarantee, allowed: Budget | Guarantee, tolerance: float = 0.0) -> bool:
-    """Tell whether a cost is above what is allowed, by more than a relative difference that counts as none."""
+    """Tell whether a cost is above what is allowed, by more than a relative tolerance."""
     return cost.epsilon > allowed.epsilon * (1 + tolerance) or cost.delta > allowed.delta * (1 + min(tolerance, MARGIN))
 
 
 def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule, tolerance: float) -> None:
     """Refuse a policy that is not one of ours and whose blocks cost more than it promises.
 
-    A relative difference that counts as none is for those who go on: they promised on another machine, or in another
-    version.
+    The tolerance is for bandits that go on: they may have promised on another machine, or in another version.
 
-    Our own policies say what our accountant says of their blocks (tested); composing them again would take as long as
-    calibrating them. Single blocks that are not checked now are checked when they come.
+    Our own policies say what our accountant says about their blocks (tested); composing them again would take as long
+    as calibrating them. Single blocks that are not checked now are checked when they come.
     """
     promised = terms.one_reward
     if not is_ours(terms.policy):
@@ -73,7 +72,7 @@ def person_follows(terms: Terms, contributions: int, tolerance: float) -> bool:
 
 
 def budget_of(policy: Policy) -> Budget:
-    """Return what one of our policies was given to spend."""
+    """Return the budget of one of our policies."""
     return Budget(policy.epsilon, getattr(policy, "delta", 0.0))  # type: ignore[attr-defined]
 
 

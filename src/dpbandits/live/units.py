@@ -39,7 +39,7 @@ def _validated_key(key: object) -> str | None:
 
 
 class PastAssignment(NamedTuple):
-    """What is remembered of a person: how often they entered, and their latest assignment."""
+    """What is remembered about a person: how often they entered, and their latest assignment."""
 
     entered: int
     arm: int

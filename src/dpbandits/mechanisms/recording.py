@@ -94,7 +94,7 @@ class RecordingNoise:
         return self.source.event(scale, mechanism)
 
     def row(self, scale: float, mechanism: int, arm: int) -> dict[str, Any]:
-        """Return what is known of a release before it is drawn; anything wrong with it is found here."""
+        """Return what is known about a release before it is drawn; anything wrong with it is found here."""
         event = None if scale == CARRIED else self.source.event(scale, mechanism)
         return release_row(event, arm, self.context)
 

@@ -54,7 +54,7 @@ def validated_mechanism(mechanism: int) -> int:
 
 
 class NoiseSource(Protocol):
-    """What the plain-Python side needs to know of a noise source, besides its `release` and `reserve`."""
+    """What the plain-Python side needs to know about a noise source, besides its `release` and `reserve`."""
 
     @property
     def secret_dtype(self) -> DTypeLike:

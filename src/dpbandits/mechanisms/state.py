@@ -1,4 +1,4 @@
-"""State is declared, not allocated: what a kernel keeps, in which shape, and what of it is secret.
+"""Declarations of states: what a kernel keeps, in which shape, and what of it is secret.
 
 A State is a NamedTuple. A field is an array, annotated with `public(...)` or `secret(...)` and the names of its axes,
 or the State of a part, such as a bank of counters; with `part()` it is left open until the policy is configured which

@@ -31,7 +31,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where the arms stand, the sums of their released blocks, and what is known of their indices."""
+    """Where the arms stand, the sums of their released blocks, and what is known about their indices."""
 
     tally: Tally
     totals: Annotated[Any, public("arms")]

@@ -16,7 +16,7 @@ from dpbandits.privacy import Guarantee
 
 
 class CounterKind(NamedTuple):
-    """What a policy needs to know of a counter's module."""
+    """What a policy needs to know about a counter's module."""
 
     state_class: Any
     nodes: Callable[[Any, int], Iterator[Node]]

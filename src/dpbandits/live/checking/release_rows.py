@@ -109,7 +109,7 @@ class Releases:
             yield f"has count={value_text(content['count'])}, and its sum is one of {count} rewards."
 
     def _place_problems(self, content: dict[str, Any], block: Block) -> Iterable[str]:
-        """What can be said of assignment numbers: the blocks of an arm fill one after the other."""
+        """What can be said about assignment numbers: the blocks of an arm fill one after the other."""
         first, last, ranges = content["first"], content["last"], self.ranges[content["arm"]]
         entered = block.last - self.promise.schedule.count(content["release"] - 1)  # in this block, not before
         ranges.append(AssignmentRange(first, last, entered))

@@ -108,7 +108,7 @@ class Findings:
         return tuple(sorted(range(len(self.names)), key=lambda number: -_mean(self.estimates[number])))
 
     def standing(self, number: int) -> str:
-        """Return what can be said of one arm in a word or two."""
+        """Return what can be said about one arm in a word or two."""
         if not self.releases:
             return "not known"
         if not self.may_be_best(number):
@@ -118,7 +118,7 @@ class Findings:
         return "may be best"
 
     def comparison(self, number: int) -> Comparison:
-        """Return what is known of the leader against another arm."""
+        """Return what is known about the leader compared with another arm."""
         return difference(self.estimates[number], self.estimates[self.leader], CONFIDENCE)
 
     @property

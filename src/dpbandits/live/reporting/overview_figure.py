@@ -1,4 +1,4 @@
-"""The figure of a live experiment: who got which arm, what is known of every arm, how much of the budget is spent."""
+"""The figure of a live experiment: who got which arm, the estimates, and how much of the budget is spent."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

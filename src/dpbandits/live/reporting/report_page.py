@@ -21,7 +21,7 @@ def overview_page(overview: Overview) -> bytes:
 
 
 def write_page(path: object, overview: Overview, protected: Iterable[Path]) -> Path:
-    """Write the page to a file, unless that is one of those which are to be kept."""
+    """Write the page to a file, unless that is one of the protected ones."""
     target = page_path(path, protected)
     try:
         return write_file(target, overview_page(overview))
