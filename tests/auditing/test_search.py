@@ -59,7 +59,7 @@ def test_early_times_come_more_often_and_late_ones_come() -> None:
 
 def test_the_search_finds_a_pair_that_tells_by_itself() -> None:
     """UCB on all pairs of five steps: the last reward changes nothing, some others change everything."""
-    view = ActionsView(Trials(dpb.UCB(), 2, 5, seed=1), 0.0, 1e-3, planned=1000)
+    view = ActionsView(Trials(dpb.UCB(), 2, 5, seed=1), 0.0, 1e-3, planned_trials=1000)
     played: list[int] = []
     hits, explored = search(view, 5, 20_000, 0, 1.0, played.append)
     assert len(explored) >= len(hits)
@@ -71,7 +71,7 @@ def test_the_search_finds_a_pair_that_tells_by_itself() -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_candidate_is_about_what_was_counted(name: ViewName) -> None:
     """The mass and the ratio of the search are those of fresh trials, up to 5 standard errors and the choice."""
-    view = VIEWS[name](Trials(dpb.DPUCB(epsilon=2.0), 2, 6, seed=3), 0.0, 1e-3, planned=200_000)
+    view = VIEWS[name](Trials(dpb.DPUCB(epsilon=2.0), 2, 6, seed=3), 0.0, 1e-3, planned_trials=200_000)
     pair = all_pairs(6, 2)[5]
     view.sample([pair], 100_000, 0)
     for candidate in view.candidates(pair):
@@ -84,7 +84,7 @@ def test_a_candidate_is_about_what_was_counted(name: ViewName) -> None:
 @pytest.mark.parametrize("steps", [10, 16, 20])
 def test_the_search_does_not_flatter_itself(steps: int) -> None:
     """With hundreds of thousands of rare sequences, what it expects is still about what a test gives: 5 errors."""
-    view = ActionsView(Trials(dpb.DPUCB(epsilon=1.0), 2, steps, seed=3), 0.0, 1e-3, planned=100_000)
+    view = ActionsView(Trials(dpb.DPUCB(epsilon=1.0), 2, steps, seed=3), 0.0, 1e-3, planned_trials=100_000)
     pair = first_pairs(steps, 2, 1, random.Random(3))[0]  # noqa: S311
     view.sample([pair], 40_000, 0)
     for candidate in view.candidates(pair):
@@ -94,7 +94,9 @@ def test_the_search_does_not_flatter_itself(steps: int) -> None:
 
 def test_beginnings_of_sequences_are_events_too() -> None:
     """With 20 steps every whole sequence is rare; events of the first ten or fifteen are not."""
-    view = ActionsView(Trials(dpb.DPUCB(epsilon=1.0, variant="published"), 2, 20, seed=3), 0.0, 1e-3, planned=200_000)
+    view = ActionsView(
+        Trials(dpb.DPUCB(epsilon=1.0, variant="published"), 2, 20, seed=3), 0.0, 1e-3, planned_trials=200_000
+    )
     pair = first_pairs(20, 2, 1, random.Random(3))[0]  # noqa: S311
     view.sample([pair], 40_000, 0)
     (best, *_) = view.candidates(pair)
@@ -106,7 +108,7 @@ def test_releases_that_are_impossible_with_the_neighbours_are_an_event(monkeypat
     monkeypatch.setattr(
         "dpbandits.engine.cpu.CPUPlayer._loop", lambda player, task, state, noise: play_runs
     )  # in Python
-    view = ReleasesView(Trials(BROKEN["shared-noise"].make(1.0, 0.0), 2, 6, seed=3), 0.0, 1e-3, planned=1000)
+    view = ReleasesView(Trials(BROKEN["shared-noise"].make(1.0, 0.0), 2, 6, seed=3), 0.0, 1e-3, planned_trials=1000)
     pair = next(pair for pair in all_pairs(6, 2) if pair.position == 2)
     view.sample([pair], 400, 0)
     best = max(view.candidates(pair), key=lambda candidate: candidate.promise)

@@ -13,7 +13,7 @@ from dpbandits.auditing.trials import Outcomes, Trials
 from dpbandits.auditing.view import SEARCH, TEST, Candidate, View
 from dpbandits.environments.given import Given
 
-_LISTED = 5
+_MOST_SEQUENCES = 5
 _STRETCHES = 8
 
 
@@ -29,8 +29,8 @@ class ActionsView(View):
 
     name = "actions"
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
-        super().__init__(trials, delta, smallest_mass, planned)
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned_trials: int) -> None:
+        super().__init__(trials, delta, smallest_mass, planned_trials)
         self.statistics.is_telling = True  # every run has arms
         # Two halves of the trials on given rewards: one to order the sequences, one to see how many of them to take.
         self._outcomes: dict[Given, tuple[Outcomes, Outcomes]] = {}
@@ -107,10 +107,10 @@ class ActionsView(View):
         rewards, (codes, later) = candidate.sides[0], candidate.event
         outcomes = self._outcomes[rewards][0].joined(self._outcomes[rewards][1]).beginnings(later)
         order = np.argsort(-outcomes.count(codes), kind="stable")
-        listed = [self._arms(int(codes[place]), later, rewards) for place in order[:_LISTED]]
-        more = len(codes) - len(listed)
+        sequence_texts = [self._arms(int(codes[place]), later, rewards) for place in order[:_MOST_SEQUENCES]]
+        more = len(codes) - len(sequence_texts)
         others = f", or one of {more} others" if more > 1 else ", or one other" if more else ""
-        return "arms " + " or ".join(listed) + others
+        return "arms " + " or ".join(sequence_texts) + others
 
     def _arms(self, code: int, later: int, rewards: Given) -> str:
         for number, half in self._samples[rewards]:

@@ -39,7 +39,7 @@ def log_ratio_errors(
 
 
 def promises(
-    hits: NDArray[Any], neighbour_hits: NDArray[Any], trials: int, planned: int, delta: float
+    hits: NDArray[Any], neighbour_hits: NDArray[Any], trials: int, planned_trials: int, delta: float
 ) -> NDArray[np.float64]:
     """Return how much each of many events promises: this ranks them for a test with as many trials as planned.
 
@@ -49,7 +49,7 @@ def promises(
     """
     one, two = log_ratio_errors(hits, neighbour_hits, trials)
     p, q = (hits + 0.5) / (trials + 1), (neighbour_hits + 0.5) / (trials + 1)
-    deviations = 2.0 + 2.5 * math.sqrt(trials / planned)
+    deviations = 2.0 + 2.5 * math.sqrt(trials / planned_trials)
     bounds = _log_of_positive((p * np.exp(-deviations * one) - delta) / (q * np.exp(deviations * two)))
     significance = _log_of_positive((p - delta) / q) / np.maximum(np.hypot(one, two), 1e-12)
     return np.where(bounds > 0, bounds, -np.exp(-np.maximum(significance, 0.0)))

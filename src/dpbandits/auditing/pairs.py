@@ -18,11 +18,11 @@ class Pair(NamedTuple):
 
 def pair_of(rewards: Iterable[float], position: int, arms: int) -> Pair:
     """Return the pair that differs at this time from 1 on, whatever the rewards have there."""
-    changed = list(rewards)
-    changed[position - 1] = 0.0
-    first = Given(changed, arms)
-    changed[position - 1] = 1.0
-    return Pair(first, Given(changed, arms), position)
+    sequence = list(rewards)
+    sequence[position - 1] = 0.0
+    first = Given(sequence, arms)
+    sequence[position - 1] = 1.0
+    return Pair(first, Given(sequence, arms), position)
 
 
 def all_pairs(steps: int, arms: int) -> list[Pair]:

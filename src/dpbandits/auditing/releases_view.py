@@ -46,20 +46,20 @@ class ReleasesView(View):
 
     name = "releases"
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
-        super().__init__(trials, delta, smallest_mass, planned)
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned_trials: int) -> None:
+        super().__init__(trials, delta, smallest_mass, planned_trials)
         self._sampled_scores: dict[Pair, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._arms = ActionsView(trials, delta, smallest_mass, planned)
+        self._arms = ActionsView(trials, delta, smallest_mass, planned_trials)
         self._draws = False
 
     def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
         """Play every pair as often; half of the runs are for the arms if the policy draws random numbers."""
-        played = 0
+        trials_played = 0
         if not self.statistics.runs:  # a first look
             self._scores(pairs[0], _FIRST_LOOK, SEARCH, number, 1)
-            played = 2 * _FIRST_LOOK
+            trials_played = 2 * _FIRST_LOOK
         if self._draws:
-            played += self._arms.sample(pairs, budget // 2, number)
+            trials_played += self._arms.sample(pairs, budget // 2, number)
             budget //= 2
         half = max(1, budget // len(pairs) // 2)
         for pair in pairs:
@@ -68,7 +68,7 @@ class ReleasesView(View):
             if before is not None:
                 scores = np.concatenate([before[0], scores[0]]), np.concatenate([before[1], scores[1]])
             self._sampled_scores[pair] = scores
-        return played + 2 * half * len(pairs)
+        return trials_played + 2 * half * len(pairs)
 
     def candidates(self, pair: Pair) -> list[Candidate]:
         """Return the best threshold of each direction, and the best set of arms."""

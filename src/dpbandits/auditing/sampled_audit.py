@@ -189,8 +189,8 @@ def audit(
         bar.describe("searching")
         trials_of = Trials(policy, arms, horizon, seed, workers, gpu)
         budget = int(trials * _SEARCH_SHARE)
-        planned = max(1, (trials - budget) // (2 * _EVENTS))
-        chosen_view = VIEWS[view](trials_of, tested_claim.delta, smallest_mass, planned)
+        planned_trials = max(1, (trials - budget) // (2 * _EVENTS))
+        chosen_view = VIEWS[view](trials_of, tested_claim.delta, smallest_mass, planned_trials)
         search_result = search(chosen_view, horizon, budget, seed, tested_claim.epsilon, advance)
         bar.describe("testing")
         tested = _test(
@@ -235,9 +235,9 @@ def _test(
         more = max(1, math.floor(trials * share / (2 * max(1, len(groups)))) - trials_played)
         trials_played += more
         for group in groups:
-            alike = [candidate for candidate in candidates if view.group(candidate) == group]
+            group_candidates = [candidate for candidate in candidates if view.group(candidate) == group]
             for candidate, (hits, neighbour_hits) in zip(
-                alike, view.count(alike[0].pair, alike, more, number), strict=True
+                group_candidates, view.count(group_candidates[0].pair, group_candidates, more, number), strict=True
             ):
                 counts[candidate] = counts[candidate][0] + hits, counts[candidate][1] + neighbour_hits
                 bound = epsilon_bound(*counts[candidate], trials_played, claim.delta, alpha * spent / len(candidates))

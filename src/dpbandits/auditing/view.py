@@ -57,10 +57,10 @@ class View(ABC):
 
     name: ClassVar[ViewName]
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned_trials: int) -> None:
         self.trials = trials
         self.delta = delta
-        self.planned = planned  # trials of an event in the test, with either rewards
+        self.planned_trials = planned_trials  # trials of an event in the test, with either rewards
         self.smallest_mass = smallest_mass
         self.statistics = RunStatistics()
 
@@ -88,7 +88,7 @@ class View(ABC):
         self, pair: Pair, is_reversed: bool, hits: NDArray[Any], neighbour_hits: NDArray[Any], trials: int
     ) -> tuple[int, Candidate] | None:
         """Return which of these events, given as counts, promises most."""
-        promised = promises(hits, neighbour_hits, trials, self.planned, self.delta)
+        promised = promises(hits, neighbour_hits, trials, self.planned_trials, self.delta)
         promised = np.where(hits >= max(1.0, self.smallest_mass * trials), promised, -np.inf)
         place = int(np.argmax(promised))
         if not np.isfinite(promised[place]):

@@ -83,9 +83,9 @@ def on_one_side(noise: TaintNoise, shifts: Shifts, side: int) -> Callable[[int, 
         if not 0 < abs(shift) < math.inf:
             return value
         along = value * math.copysign(1.0, shift)
-        needed = 0.0 if side > 0 else abs(shift)
-        if along * side >= needed:
+        least_size = 0.0 if side > 0 else abs(shift)
+        if along * side >= least_size:
             return value
-        return math.copysign(needed + noise.scales[number], side * shift)
+        return math.copysign(least_size + noise.scales[number], side * shift)
 
     return placement

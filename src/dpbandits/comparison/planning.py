@@ -165,14 +165,14 @@ class _RunTally:
             self._regret.add(regrets[is_reported, -1:])
 
     def answer(self, name: str, epsilon: float, delta: float) -> Answer:
-        tried, reported = (_shares(summary) for summary in self._misses)
+        selection, reported = (_shares(summary) for summary in self._misses)
         misses = self._misses[1]
         return Answer(
             policy=name,
             epsilon=epsilon,
             delta=delta,
             worse=reported,
-            tried=tried,
+            tried=selection,
             regret=float(self._regret.mean[-1]),
             regret_error=float(self._regret.standard_error[-1]),
             curve=misses.mean / misses.checkpoints,

@@ -107,8 +107,10 @@ class Units:
 
     def _hash(self, text: str, purpose: bytes = b"") -> str:
         # Names may hold lone surrogates, such as those of file names.
-        encoded = text.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(encoded, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose).hexdigest()
+        encoded_text = text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(
+            encoded_text, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose
+        ).hexdigest()
 
     def fixed_arm(self, person: str | None) -> int | None:
         """Return the arm that a person gets because they had it before; None if it is to be chosen."""

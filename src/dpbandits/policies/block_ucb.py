@@ -88,14 +88,14 @@ def _learn(params: Params, state: State, arm: int, value: float, t: int) -> None
 def _choose(params: Params, state: State, arm: int, t: int) -> int:
     level = params.confidence * math.log(t)
     while True:  # who has the highest line has the largest index, if the line touches it now
-        chosen, highest = 0, -math.inf
+        choice, highest = 0, -math.inf
         for other in range(len(state.totals)):
             line = state.intercepts[other] + state.slopes[other] * level
             if line > highest:
-                chosen, highest = other, line
-        if state.levels[chosen] == level:
-            return chosen
-        touch(params, state, chosen, level)
+                choice, highest = other, line
+        if state.levels[choice] == level:
+            return choice
+        touch(params, state, choice, level)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,15 +56,15 @@ def most_easily_best(params: Params, state: State, arm: int, t: int) -> int:
         best = max(best, kept.means[other])
     is_new = best != exponents.best[0]
     exponents.best[0] = best
-    chosen, smallest = 0, math.inf
+    choice, smallest = 0, math.inf
     for other in range(len(counts)):
         if is_new or other == arm:
             u = exponent(params.plausibility, kept, params.phases, state.tally, other, best)
             exponents.values[other] = u - params.caution * u / (1.0 + u)
         index = exponents.values[other] + math.log(counts[other])
         if index < smallest:
-            chosen, smallest = other, index
-    return chosen
+            choice, smallest = other, index
+    return choice
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,14 +39,14 @@ class State(NamedTuple):
 def _choose(params: Params, state: State, arm: int, t: int) -> int:
     phases, tally, kept = params.phases, state.tally, state.kept
     level = math.log(t)
-    chosen, largest = 0, largest_plausible_mean(params.plausibility, kept, phases, tally, 0, level)
+    choice, largest = 0, largest_plausible_mean(params.plausibility, kept, phases, tally, 0, level)
     for other in range(1, len(tally.counts)):
         # An index is above `largest` only if that mean is plausible; one exponent tells, and few indices are computed.
         if exponent(params.plausibility, kept, phases, tally, other, largest) < level:
             index = largest_plausible_mean(params.plausibility, kept, phases, tally, other, level)
             if index > largest:
-                chosen, largest = other, index
-    return chosen
+                choice, largest = other, index
+    return choice
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,14 +40,14 @@ def _select(params: Params, state: State, t: int) -> int:
     best = state.exact.means[0]
     for arm in range(1, arms):
         best = max(best, state.exact.means[arm])
-    chosen, smallest = 0, math.inf
+    choice, smallest = 0, math.inf
     for arm in range(arms):
         index = state.logs[arm]
         if index < smallest and state.exact.means[arm] < best:
             index += state.exact.counts[arm] * bernoulli_kl(state.exact.means[arm], best)
         if index < smallest:
-            chosen, smallest = arm, index
-    return chosen
+            choice, smallest = arm, index
+    return choice
 
 
 hold.register(Params)(every_step)

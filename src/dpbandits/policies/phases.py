@@ -151,12 +151,12 @@ def learn_in_phases(params: Any, state: Any, arm: int, plays: int, reward: Any, 
 @kernel
 def largest_index(params: Any, state: Any, arm: int, t: int) -> int:
     """Return the arm with the largest index, the first of equal ones."""
-    chosen, largest = 0, -math.inf
+    choice, largest = 0, -math.inf
     for other in range(len(state.tally.counts)):
         index = index_of(params, state, other, t)
         if index > largest:
-            chosen, largest = other, index
-    return chosen
+            choice, largest = other, index
+    return choice
 
 
 @kernel

@@ -48,13 +48,13 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     state.sums[arm] = state.sums[arm] + reward
     if t <= len(state.counts):
         return
-    chosen, largest = 0, -1.0
+    choice, largest = 0, -1.0
     for other in range(len(state.counts)):
         successes = state.sums[other]
         sample = beta(noise, successes + 1.0, state.counts[other] - successes + 1.0)
         if sample > largest:
-            chosen, largest = other, sample
-    state.chosen[0] = chosen
+            choice, largest = other, sample
+    state.chosen[0] = choice
 
 
 @dataclass(frozen=True, kw_only=True)

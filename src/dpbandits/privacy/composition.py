@@ -57,5 +57,5 @@ def kov_composition(epsilons: Sequence[float], delta: float) -> float:
 
 
 def _validated(epsilons: Sequence[float], delta: float) -> tuple["np.ndarray[tuple[int], np.dtype[np.float64]]", float]:
-    checked = [_validate.real("[0, inf)", epsilon=epsilon) for epsilon in epsilons]
-    return np.array(checked, dtype=np.float64), -math.log(_validate.real("(0, 1)", delta=delta))
+    costs = [_validate.real("[0, inf)", epsilon=epsilon) for epsilon in epsilons]
+    return np.array(costs, dtype=np.float64), -math.log(_validate.real("(0, 1)", delta=delta))

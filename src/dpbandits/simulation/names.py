@@ -54,10 +54,10 @@ def unique_names(policies: Policy | Iterable[Policy] | Mapping[str, Policy]) -> 
     return named
 
 
-def _differences(policy: Policy, alike: list[Policy]) -> list[str]:
+def _differences(policy: Policy, same_kind: list[Policy]) -> list[str]:
     different = []
     for field in fields(policy):  # type: ignore[arg-type]
-        values = Counter(repr(getattr(other, field.name, None)) for other in alike)
+        values = Counter(repr(getattr(other, field.name, None)) for other in same_kind)
         if len(values) > 1:
             different.append(field.name)
     return different

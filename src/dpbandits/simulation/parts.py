@@ -74,11 +74,11 @@ class Parts:
         key = _key(f"{_origin(policy, environment, horizon)} {seed} {shuffled} {points}")
         if (key, runs) not in self._summaries:
             chunk = runs_per_chunk(horizon)
-            stored = self._stored_summary(key, runs, chunk)
-            done = 0 if stored is None else stored.runs
+            stored_summary = self._stored_summary(key, runs, chunk)
+            done = 0 if stored_summary is None else stored_summary.runs
             if done:
                 self.on_runs(done)
-            if stored is None or done < runs:
+            if stored_summary is None or done < runs:
                 summaries = summarise(
                     policy,
                     environment,
@@ -88,11 +88,11 @@ class Parts:
                     shuffled=shuffled,
                     workers=workers,
                     points=points,
-                    begun=stored,
+                    begun=stored_summary,
                     progress=False,
                 )
-                stored = self._last_summary(key, summaries, done, (runs // chunk * chunk, runs))
-            self._summaries[key, runs] = stored
+                stored_summary = self._last_summary(key, summaries, done, (runs // chunk * chunk, runs))
+            self._summaries[key, runs] = stored_summary
         return self._summaries[key, runs]
 
     def every_run(

@@ -81,8 +81,8 @@ def summarise(
         workers=workers,
         done=summary.runs,
     )
-    with closing(chunks) as played, Progress(runs - summary.runs, "runs", progress) as bar:
-        for chunk in played:
+    with closing(chunks) as chunk_stream, Progress(runs - summary.runs, "runs", progress) as bar:
+        for chunk in chunk_stream:
             summary.add(chunk.regrets)
             bar.advance(len(chunk.regrets))
             yield summary

@@ -250,13 +250,17 @@ def _is_same_json(a: object, b: object) -> bool:
 
 def _guarantee(plain: object, column: str) -> Guarantee:
     try:
-        stored = Guarantee.from_dict(plain)  # type: ignore[arg-type]
-        is_same = isinstance(plain, dict) and _is_same_json(stored.to_dict(), plain) and isinstance(stored.theorem, str)
+        stored_guarantee = Guarantee.from_dict(plain)  # type: ignore[arg-type]
+        is_same = (
+            isinstance(plain, dict)
+            and _is_same_json(stored_guarantee.to_dict(), plain)
+            and isinstance(stored_guarantee.theorem, str)
+        )
     except (InvalidInput, TypeError, KeyError):
         is_same = False
     if not is_same:
         raise BrokenPromise(f"Row 0 has {column}={value_text(plain)}, which is not a guarantee.")
-    return stored
+    return stored_guarantee
 
 
 def _check_group(promise: Promise) -> None:
@@ -272,21 +276,21 @@ def _check_group(promise: Promise) -> None:
 def _check_guarantees(promise: Promise) -> None:
     configuration, terms = promise.configuration, promise.terms
     people = configuration.contributions
-    for column, stored, cost in (
+    for column, stored_guarantee, cost in (
         ("reward_guarantee", terms.one_reward, promise.reward_cost),
         ("guarantee", terms.person, promise.person_cost),
     ):
-        if not stored.proved:
+        if not stored_guarantee.proved:
             raise BrokenPromise(f"Row 0 has a {column} that is only claimed, not proved.")
-        if stored.unit != cost.unit or stored.horizon != cost.horizon:
+        if stored_guarantee.unit != cost.unit or stored_guarantee.horizon != cost.horizon:
             raise BrokenPromise(
-                f"Row 0 has a {column} in {value_text(stored.unit)} with horizon={stored.horizon}, "
+                f"Row 0 has a {column} in {value_text(stored_guarantee.unit)} with horizon={stored_guarantee.horizon}, "
                 f"where its schedule has one in {cost.unit!r} with horizon={cost.horizon}."
             )
-        if exceeds(cost, stored, promise.tolerance):
-            expensive, promised = distinct_texts(cost, stored)
+        if exceeds(cost, stored_guarantee, promise.tolerance):
+            expensive, promised = distinct_texts(cost, stored_guarantee)
             raise BrokenPromise(
-                f"Row 0 promises {promised} in {stored.unit}, but its schedule costs up to {expensive}."
+                f"Row 0 promises {promised} in {stored_guarantee.unit}, but its schedule costs up to {expensive}."
             )
     _check_group(promise)
     assert terms.one_reward.unit == ONE_REWARD
