@@ -183,7 +183,7 @@ def test_grandchildren_are_counted() -> None:
 
 def test_a_noise_source_that_is_shared_by_threads_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread may clear the cache after a mechanism was put there."""
-    monkeypatch.setattr("dpbandits.mechanisms.secure._KEPT", 1)
+    monkeypatch.setattr("dpbandits.mechanisms.secure._MOST_KEPT", 1)
     noise = SecureNoise()
 
     class Clearing(dict[Any, Any]):

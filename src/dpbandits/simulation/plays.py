@@ -72,11 +72,11 @@ def room_for_plays(
     gaps: NDArray[np.float64], checkpoints: NDArray[np.int64], kinds: NDArray[np.int64], runs: int
 ) -> Plays:
     """Return empty arrays for this number of runs, with room for every kind of arm."""
-    points, told_apart = len(checkpoints), int(kinds.max()) + 1
+    points, groups = len(checkpoints), int(kinds.max()) + 1
     return Plays(
         room_for_regrets(gaps, checkpoints, runs),
         kinds,
-        plays=np.empty((runs, points, told_apart), dtype=np.int64),
-        counts=np.empty((runs, told_apart), dtype=np.int64),
+        plays=np.empty((runs, points, groups), dtype=np.int64),
+        counts=np.empty((runs, groups), dtype=np.int64),
         chosen=np.empty((runs, points), dtype=np.int64),
     )
