@@ -50,9 +50,7 @@ def compare_command(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(
-            help="The second part of the budget, for policies that use one. Default: 1e-6.", show_default=False
-        ),
+        typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.", show_default=False),
     ] = None,
     horizon: Annotated[str, typer.Option(help="Steps per run, such as 1e5.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Runs of every policy on every case.")] = "1000",
@@ -70,7 +68,7 @@ def compare_command(
     """Rank policies over many bandits and privacy levels.
 
     It writes scores.csv (one row per policy and case), ranking.csv and comparison.png. If it is stopped, the same
-    command continues where it was; a command with more runs starts from the finished ones. Policies that decide at
+    command continues where it stopped; one with more runs starts from the finished runs. Policies that decide at
     every step (ucb, lazy-dp-ts, ...) take much longer than policies in phases. Examples:
 
     \b

@@ -53,11 +53,12 @@ def verify_command(
     as_json: AsJson = False,
     report: Annotated[Path | None, typer.Option(help="Write the result as a page to this file (.html).")] = None,
 ) -> None:
-    """Tell whether a ledger keeps its promise: its chain, its configuration, every release, the cost of all together.
+    """Tell whether a ledger keeps its promise.
 
-    The exit status is 0 if the promise holds, 1 if it does not, 3 if neither can be said, 2 for wrong input. Keep the
-    head elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. The ledger
-    may have grown since: the head vouches for the rows up to its own. Examples:
+    It checks the chain, the configuration, every release, and the cost of all of them together. The exit status is 0
+    if the promise holds, 1 if it does not, 3 if neither can be said, 2 for wrong input. Keep the head elsewhere, in a
+    mail or a ticket: without it nobody can tell whether rows are missing at the end. The ledger may have grown since:
+    the head vouches for the rows up to its own. Examples:
 
     \b
     dpbandits ledger verify trial.jsonl --claim 1 --head 17:6c1f...
@@ -94,7 +95,10 @@ def verify_command(
 
 @ledger_app.command("show")
 def show_command(file: File, policy: OwnPolicy = None, as_json: AsJson = False) -> None:
-    """Show a ledger as tables: its configuration, its releases, and what they cost so far, arm by arm."""
+    """Show a ledger as tables.
+
+    They have its configuration, its releases, and what these have cost so far, arm by arm.
+    """
     text = _text_of(file)
     ledger = Ledger.from_jsonl(text)
     first, rows = ledger[0].content, list(ledger)[1:]

@@ -26,8 +26,8 @@ Workers = Annotated[int | None, typer.Option(help="Cores to use. Default: all. T
 Keep = Annotated[
     Path | None,
     typer.Option(
-        help="A folder for finished runs. If the command is stopped, the same command continues where it was; a "
-        "command with more runs starts from them.",
+        help="A folder for finished runs. If the command is stopped, the same command continues where it "
+        "stopped; one with more runs starts from them.",
         show_default=False,
     ),
 ]

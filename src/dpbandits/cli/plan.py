@@ -65,9 +65,7 @@ def plan_command(
     ] = 0.01,
     delta: Annotated[
         float | None,
-        typer.Option(
-            help="The second part of the budget, for policies that use one. Default: 1e-6.", show_default=False
-        ),
+        typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.", show_default=False),
     ] = None,
     policies: Annotated[
         str,
@@ -88,8 +86,8 @@ def plan_command(
 ) -> None:
     """Find out what privacy will cost, before an experiment begins.
 
-    It plays the experiment many times at every privacy level, with the arms that you expect in another order each time.
-    It says how many people get an arm that is not the best. Examples:
+    It plays the experiment many times at every privacy level, with arms as you expect them, shuffled every time, and
+    says how many people get an arm that is not the best. Examples:
 
     \b
     dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1

@@ -30,17 +30,21 @@ _wrapped = partial(wrap, width=_WIDTH, break_on_hyphens=False)
 @app.command("show")
 def show_experiment_command(
     journal: Annotated[Path, typer.Argument(help="The journal of a live experiment, which may be running.")],
-    mark: Annotated[Path | None, typer.Option(help="Its high-water mark. Default: JOURNAL.mark.")] = None,
+    mark: Annotated[
+        Path | None, typer.Option(help="The high-water mark of the journal. Default: JOURNAL.mark.")
+    ] = None,
     policy: Annotated[
         str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the state as a page to this file (.html).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with all arms and releases.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the state as JSON, with all arms and releases.")
+    ] = False,
 ) -> None:
     """Show the state of a live experiment: which arm is best, estimates, the promise, the budget spent, releases.
 
-    The journal is only read, without a lock, while another program may be writing it; nothing is changed. Neither
-    rewards nor how many answers are awaited are shown. Examples:
+    The journal is only read, without a lock, while another program may be writing it; nothing is changed. Rewards are
+    not shown, nor is the number of answers that are awaited. Examples:
 
     \b
     dpbandits show trial.journal
