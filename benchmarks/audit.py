@@ -59,14 +59,14 @@ def broken() -> Iterator[str]:
         cells = []
         for view in VIEWS:
             start = time.perf_counter()
-            found = dpb.audit(policy, view=view)
-            said = f"{found.lower_bound:.3f} > {found.claim.epsilon:.3g}" if found.refuted else verdict(found)
-            cells.append(f"{said}, {time.perf_counter() - start:.0f} s")
+            result = dpb.audit(policy, view=view)
+            finding = f"{result.lower_bound:.3f} > {result.claim.epsilon:.3g}" if result.refuted else verdict(result)
+            cells.append(f"{finding}, {time.perf_counter() - start:.0f} s")
         start = time.perf_counter()
         account = exact_audit(policy)
         where = f"{account.arms} arms, {account.horizon:,} steps"
-        said = f"{account.leak or f'{account.epsilon:.3f} > {account.claim.epsilon:.3g}'} ({where})"
-        cells.append(f"{said if account.refuted else verdict(account)}, {time.perf_counter() - start:.0f} s")
+        finding = f"{account.leak or f'{account.epsilon:.3f} > {account.claim.epsilon:.3g}'} ({where})"
+        cells.append(f"{finding if account.refuted else verdict(account)}, {time.perf_counter() - start:.0f} s")
         yield f"| {name} | {' | '.join(cells)} |"
 
 
@@ -95,15 +95,15 @@ def family() -> Iterator[str]:
 
 def family_row(policy: Policy, view: ViewName, confidence: float) -> dict[str, Any]:
     start = time.perf_counter()
-    found = dpb.audit(policy, view=view, trials=TRIALS, confidence=confidence)
+    result = dpb.audit(policy, view=view, trials=TRIALS, confidence=confidence)
     seconds = time.perf_counter() - start
-    largest = max((tested.ratio(found.claim.delta) for tested in found.tested), default=0.0)
+    largest = max((tested.ratio(result.claim.delta) for tested in result.tested), default=0.0)
     text = (
-        f"| {policy.name} | {policy.epsilon:g} | {view} | {found.horizon:,} | {found.claim.epsilon:.4g} "  # type: ignore[attr-defined]
-        f"| {found.lower_bound:.4f} | {largest:.4f} | {found.trials:,} | {'GPU' if found.on_gpu else 'CPU'} "
-        f"| {seconds:.0f} | {'REFUTED' if found.refuted else verdict(found)} |"
+        f"| {policy.name} | {policy.epsilon:g} | {view} | {result.horizon:,} | {result.claim.epsilon:.4g} "  # type: ignore[attr-defined]
+        f"| {result.lower_bound:.4f} | {largest:.4f} | {result.trials:,} | {'GPU' if result.on_gpu else 'CPU'} "
+        f"| {seconds:.0f} | {'REFUTED' if result.refuted else verdict(result)} |"
     )
-    return {"text": text, "refuted": found.refuted}
+    return {"text": text, "refuted": result.refuted}
 
 
 def false_alarms() -> Iterator[str]:
@@ -124,17 +124,17 @@ def power() -> Iterator[str]:
     laplace = dpb.LDPUCBLaplace(epsilon=1.0)
     for seed in range(5):
         start = time.perf_counter()
-        found = dpb.audit(laplace, view="releases", arms=1, horizon=1, trials=1_000_000, seed=seed)
+        result = dpb.audit(laplace, view="releases", arms=1, horizon=1, trials=1_000_000, seed=seed)
         yield (
-            f"| one Laplace release, seed {seed} | releases | {found.trials:,} | {found.lower_bound:.4f} | 1 "
+            f"| one Laplace release, seed {seed} | releases | {result.trials:,} | {result.lower_bound:.4f} | 1 "
             f"| {time.perf_counter() - start:.1f} |"
         )
     for variant in ("published", "proved"):
         for view in VIEWS:
             start = time.perf_counter()
-            found = dpb.audit(dpb.DPUCB(epsilon=1.0, variant=variant), view=view)
+            result = dpb.audit(dpb.DPUCB(epsilon=1.0, variant=variant), view=view)
             yield (
-                f"| dp-ucb, {variant} | {view} | {found.trials:,} | {found.lower_bound:.4f} | 1 "
+                f"| dp-ucb, {variant} | {view} | {result.trials:,} | {result.lower_bound:.4f} | 1 "
                 f"| {time.perf_counter() - start:.1f} |"
             )
 
@@ -146,14 +146,14 @@ def exact() -> Iterator[str]:
     published = [kind(epsilon=1.0, variant="published") for kind in (dpb.DPUCB, dpb.DPUCBBound, dpb.HybridDMAB)]
     for policy in (*(made(name, epsilon) for name, epsilon in shipped_makers()), *published):
         start = time.perf_counter()
-        found = exact_audit(policy)
+        result = exact_audit(policy)
         seconds = time.perf_counter() - start
         name = policy.name + (", published" if policy in published else "")
-        longest = max(part.steps for part in found.parts)
+        longest = max(part.steps for part in result.parts)
         yield (
-            f"| {name} | {policy.epsilon:g} | {found.runs} | {longest:,} "  # type: ignore[attr-defined]
-            f"| {found.arms} | {found.horizon:,} | {found.epsilon:.6g} | {found.claim.epsilon:.6g} | {verdict(found)} "
-            f"| {', '.join(found.unreached)} | {seconds:.0f} |"
+            f"| {name} | {policy.epsilon:g} | {result.runs} | {longest:,} "  # type: ignore[attr-defined]
+            f"| {result.arms} | {result.horizon:,} | {result.epsilon:.6g} | {result.claim.epsilon:.6g} "
+            f"| {verdict(result)} | {', '.join(result.unreached)} | {seconds:.0f} |"
         )
 
 

@@ -18,7 +18,7 @@ from dpbandits.policies.dp_imed import DPIMED, State
 from dpbandits.policies.noise_aware_imed import NoiseAwareIMED
 from dpbandits.policies.phases import Phases, Tally, begin_next_phase, chosen_arm, ends_phase, rest_of_phase
 from dpbandits.policies.plausibility import PooledSums, exponent, learn
-from dpbandits.policies.plausibility_by_phase import ByPhase, cost
+from dpbandits.policies.plausibility_by_phase import PlausibilityByPhase, cost
 from dpbandits.policies.policy import Setup, hold, select, update
 
 
@@ -94,7 +94,7 @@ class TwoMeansParams(NamedTuple):
     """Constants of the kernels."""
 
     phases: Phases
-    plausibility: ByPhase
+    plausibility: PlausibilityByPhase
     caution: float
 
 

@@ -264,7 +264,7 @@ def test_plan_answers_in_words(run: Any, tmp_path: Path) -> None:
         (("compare", "--epsilon", "x"), "Expected epsilon='x' to be a number"),
         (
             ("compare", "--instances", "random:3,random:2:1", "--epsilon", "1"),
-            "Expected epsilon='1' only with bandits that bring none, unlike random:3,random:2:1.",
+            "Expected epsilon='1' only with bandits that have none of their own, not random:3,random:2:1.",
         ),
         (("compare", "--keep", __file__), "to be a folder"),
         (

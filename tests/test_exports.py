@@ -67,6 +67,11 @@ def test_every_policy_is_in_the_one_list_and_exported() -> None:
         assert {kind.__name__ for kind in defined} <= set(room.__all__)
 
 
+@pytest.mark.parametrize("kind", POLICIES.values(), ids=lambda kind: kind.name)
+def test_every_policy_shows_a_game(kind: type[Policy]) -> None:
+    assert ">>> count_plays(" in (kind.__doc__ or "")
+
+
 def _policies_of(module: ModuleType) -> list[type[Policy]]:
     return [
         value

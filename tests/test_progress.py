@@ -36,7 +36,7 @@ def timers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_what_is_done_in_a_second_shows_no_bar(timers: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as bar:
+    with Progress(10, "runs", is_wanted=True) as bar:
         bar.advance(5)
     assert timers[0].is_over
     timers[0].end()  # too late
@@ -44,7 +44,7 @@ def test_what_is_done_in_a_second_shows_no_bar(timers: list[Any], capsys: pytest
 
 
 def test_after_a_second_there_is_a_bar(timers: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as bar:
+    with Progress(10, "runs", is_wanted=True) as bar:
         bar.describe("ucb")
         timers[0].end()
         bar.advance(10)
@@ -55,9 +55,9 @@ def test_after_a_second_there_is_a_bar(timers: list[Any], capsys: pytest.Capture
 
 
 def test_a_bar_inside_another_is_not_shown(timers: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(10, "runs", shown=True) as outer:
+    with Progress(10, "runs", is_wanted=True) as outer:
         timers[0].end()
-        with Progress(5, "schedules tried", shown=True) as inner:
+        with Progress(5, "schedules tried", is_wanted=True) as inner:
             timers[1].end()
             inner.describe("calibrating")
         outer.describe("ucb")
@@ -65,6 +65,6 @@ def test_a_bar_inside_another_is_not_shown(timers: list[Any], capsys: pytest.Cap
     assert "ucb" in shown
     assert "calibrating" not in shown
     assert "schedules tried" not in shown
-    with Progress(5, "schedules tried", shown=True):
+    with Progress(5, "schedules tried", is_wanted=True):
         timers[2].end()
     assert "schedules tried" in capsys.readouterr().err

@@ -28,7 +28,7 @@ HOSTILE = ["a" * 10**6, [1] * 10**6, 10**5000, -(10**5000), Fraction(10**5000, 3
 
 
 def test_values_in_errors_are_readable() -> None:
-    assert [_validate.shown(value) for value, _ in CASES] == [shown for _, shown in CASES]
+    assert [_validate.value_text(value) for value, _ in CASES] == [value_text for _, value_text in CASES]
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))

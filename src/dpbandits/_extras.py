@@ -1,4 +1,4 @@
-"""Extras: packages that only parts of the library need, and what to say where one of them is not installed."""
+"""Extras: packages that only parts of the library need, and the error if one of them is not installed."""
 
 from importlib.util import find_spec
 
@@ -16,14 +16,14 @@ EXTRA_OF = {
 
 
 def require_extras(*packages: str) -> None:
-    """Refuse to go on without these packages. Nothing is imported: one that is loaded costs a look into a table."""
+    """Raise MissingExtra if one of these packages is not installed. Nothing is imported, so the check costs little."""
     absent = [package for package in packages if find_spec(package) is None]
     if absent:
         names = [package.replace("_", "-") for package in absent]
-        named = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        listing = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
         verb = "is" if len(absent) == 1 else "are"
         extras = ",".join(dict.fromkeys(EXTRA_OF[package] for package in absent))
         raise MissingExtra(
-            f"{named} {verb} needed for this and {verb} not installed: pip install 'dpbandits[{extras}]'",
+            f"{listing} {verb} needed for this and {verb} not installed: pip install 'dpbandits[{extras}]'",
             name=absent[0],
         )

@@ -1,4 +1,4 @@
-"""Which process this is. A forked child knows that it is one, whatever its pid: in a new namespace that may be equal.
+"""Which process this is. A forked child can tell that it is one even if its pid is the same, as in a new namespace.
 
 What must not live on in a child (noise that was drawn and not used, an open journal) is dropped there by `in_child`.
 """

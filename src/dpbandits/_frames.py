@@ -54,7 +54,7 @@ def clean(function: Callable[Args, Result]) -> Callable[Args, Result]:
             _tell(owner)
             if failure is None:
                 failure = StepError(
-                    f"A step ended with {kind}. What it said is not repeated, since it could reveal a reward."
+                    f"A step ended with {kind}. Its message is not repeated, since it could reveal a reward."
                 )
             raise failure
         finally:

@@ -39,7 +39,11 @@ GENERICS: list[GenericFunction[Any]] = []
 
 
 def kernel(function: Function) -> Function:
-    """Record a function that must also run compiled. It stays an ordinary Python function."""
+    """Record a function that must also run compiled. It stays an ordinary Python function.
+
+    Args:
+        function: what is recorded, and returned as it is.
+    """
     KERNELS.append(function)
     return function
 

@@ -1,10 +1,10 @@
 """Phrases that all rooms write the same way."""
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """Return a number of things.
 
-    >>> counted(1, "arm"), counted(150_000, "step"), counted(0, "run")
+    >>> count_text(1, "arm"), count_text(150_000, "step"), count_text(0, "run")
     ('1 arm', '150,000 steps', '0 runs')
     """
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -8,19 +8,19 @@ _PATIENCE = 1.0  # seconds
 
 
 class Progress:
-    """Counts what is finished; shows a bar on standard error after a second, if that is a terminal or if told to.
+    """Counts what is finished, and shows a bar on standard error after a second if that is a terminal, or on request.
 
-    One bar at a time: what is done inside something that shows one already shows none.
+    One bar at a time: work inside other work that already shows a bar shows none.
     """
 
     _is_taken = threading.Lock()  # held by the bar that is shown
 
-    def __init__(self, total: int, what: str, shown: bool | None = None) -> None:
+    def __init__(self, total: int, what: str, is_wanted: bool | None = None) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
-        console = Console(stderr=True, force_terminal=shown or None)
+        console = Console(stderr=True, force_terminal=is_wanted or None)
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -29,7 +29,7 @@ class Progress:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            disable=not (console.is_terminal if shown is None else shown),
+            disable=not (console.is_terminal if is_wanted is None else is_wanted),
         )
         self._task: Any = self._bar.add_task("", total=total)
         self._lock = threading.Lock()
@@ -42,7 +42,7 @@ class Progress:
         self._bar.update(self._task, description=what)
 
     def advance(self, finished: int) -> None:
-        """Count so many more."""
+        """Count that many more as finished."""
         self._bar.advance(self._task, finished)
 
     def _start(self) -> None:

@@ -34,23 +34,23 @@ def mean_margin(errors: Sequence[float], runs: Sequence[int], level: float) -> f
 # what is rare.
 
 
-def binomial_low(found: int, trials: int, alpha: float) -> float:
+def binomial_low(successes: int, trials: int, alpha: float) -> float:
     """Return what the probability is below with a chance of at most alpha."""
     from scipy.special import betainc, betaincinv
 
-    if found == 0:
+    if successes == 0:
         return 0.0
-    a, b = found, trials - found + 1
+    a, b = successes, trials - successes + 1
     return _inverse(lambda p: float(betainc(a, b, p)), float(betaincinv(a, b, alpha)), alpha)
 
 
-def binomial_high(found: int, trials: int, alpha: float) -> float:
+def binomial_high(successes: int, trials: int, alpha: float) -> float:
     """Return what the probability is above with a chance of at most alpha."""
     from scipy.special import betaincc, betainccinv
 
-    if found == trials:
+    if successes == trials:
         return 1.0
-    a, b = found + 1, trials - found
+    a, b = successes + 1, trials - successes
     return _inverse(lambda p: float(betaincc(a, b, p)), float(betainccinv(a, b, alpha)), alpha)
 
 

@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 
 from dpbandits.errors import InvalidInput, WrongKind
 
-_LONGEST_SHOWN = 80
+_LONGEST_TEXT = 80
 
 Word = TypeVar("Word", bound=str)
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """Return a value for an error message: numbers as they are printed, others as in Python, long ones cut.
 
-    >>> shown("x" * 1000)
+    >>> value_text("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... (1,002 characters)"
     """
     is_number = isinstance(value, numbers.Real)
@@ -30,7 +30,7 @@ def shown(value: object) -> str:
         text = str(value) if is_number else repr(value)
     except Exception:  # noqa: BLE001  (a repr may do anything; Python itself refuses integers of thousands of digits)
         return "a number of thousands of digits" if is_number else f"something of type {type(value).__name__}"
-    if len(text) <= _LONGEST_SHOWN:
+    if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[:60]}... ({len(text):,} characters)"
 
@@ -39,13 +39,13 @@ def real(interval: str, **named: object) -> float:
     """Return the one named value as a float if it is a number inside `interval`, such as "(1, 1.5]"."""
     ((name, value),) = named.items()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidInput(f"Expected {name}={shown(value)} to be a number in {interval}.")
+        raise InvalidInput(f"Expected {name}={value_text(value)} to be a number in {interval}.")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")  # or minus that: outside every interval either way
     if not _inside(interval, number):  # NaN is inside nothing
-        raise InvalidInput(f"Expected {name}={shown(value)} in {interval}.")
+        raise InvalidInput(f"Expected {name}={value_text(value)} in {interval}.")
     return number
 
 
@@ -54,10 +54,10 @@ def integer(interval: str, **named: object) -> int:
     ((name, value),) = named.items()
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not (isinstance(value, numbers.Integral) or _is_whole(value)):
-        raise InvalidInput(f"Expected {name}={shown(value)} to be a whole number in {interval}.")
+        raise InvalidInput(f"Expected {name}={value_text(value)} to be a whole number in {interval}.")
     whole = int(value)  # type: ignore[call-overload]
     if not _inside(interval, whole):
-        raise InvalidInput(f"Expected {name}={shown(value)} in {interval}.")
+        raise InvalidInput(f"Expected {name}={value_text(value)} in {interval}.")
     return int(whole)
 
 
@@ -72,7 +72,7 @@ def flag(**named: object) -> bool:
     """Return the one named value if it is True or False; a word such as "no" would count as True."""
     ((name, value),) = named.items()
     if not isinstance(value, bool):
-        raise InvalidInput(f"Expected {name}={shown(value)} to be True or False.")
+        raise InvalidInput(f"Expected {name}={value_text(value)} to be True or False.")
     return value
 
 
@@ -82,18 +82,18 @@ def one_of(allowed: Collection[Word], **named: object) -> Word:
     for word in allowed:
         if isinstance(value, str) and value == word:
             return word
-    raise InvalidInput(f"Expected {name}={shown(value)} to be one of {', '.join(allowed)}.")
+    raise InvalidInput(f"Expected {name}={value_text(value)} to be one of {', '.join(allowed)}.")
 
 
-def listed(**named: Iterable[Any]) -> list[Any]:
+def as_list(**named: Iterable[Any]) -> list[Any]:
     """Return the one named thing as a list; text is refused, which would be a list of letters."""
-    ((name, given),) = named.items()
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(f"Expected {name}={shown(given)} to be a list.")
-    return list(given)
+    ((name, value),) = named.items()
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(f"Expected {name}={value_text(value)} to be a list.")
+    return list(value)
 
 
-def check_kind(kind: type, described: str, **named: object) -> None:
+def check_kind(kind: type, description: str, **named: object) -> None:
     """Refuse the one named thing if it is not of this kind, which the error describes.
 
     >>> check_kind(dict, "a dictionary, such as {}", settings=7)
@@ -102,7 +102,7 @@ def check_kind(kind: type, described: str, **named: object) -> None:
     """
     ((name, value),) = named.items()
     if not isinstance(value, kind):
-        raise WrongKind(f"Expected {name}={shown(value)} to be {described}.")
+        raise WrongKind(f"Expected {name}={value_text(value)} to be {description}.")
 
 
 def real_fields(frozen: object, **intervals: str) -> None:

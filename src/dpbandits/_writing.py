@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, whatever happens while they are written."""
+"""Files that are written completely or not at all, even if the program dies while it writes."""
 
 import os
 import secrets
@@ -15,13 +15,13 @@ _UNFINISHED = ".unfinished-"
 
 
 def write_file(path: Path, content: bytes) -> Path:
-    """Write a file so that it is there as a whole or not at all."""
+    """Write a file completely or not at all."""
     replace_file(path, lambda part: part.write_bytes(content))
     return path
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-    """Write arrays, likewise, as a compressed NumPy archive without pickles."""
+    """Write arrays completely or not at all, as a compressed NumPy archive without pickles."""
 
     def write(part: Path) -> None:
         with open(part, "wb") as file:  # to a path NumPy would add an ending
@@ -53,7 +53,7 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left: no file takes a minute to write."""
+    """Remove the unfinished files of killed processes: no file takes a minute to write."""
     for path in folder.glob(f"{_UNFINISHED}*"):
         with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > 60:

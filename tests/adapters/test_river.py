@@ -121,7 +121,7 @@ def test_a_clone_starts_anew() -> None:
     clone = policy.clone()
     assert clone.policy == POLICY
     assert clone.reward_bounds == (0, 5)
-    with pytest.raises(dpb.InvalidInput, match="Expected a pull before"):
+    with pytest.raises(dpb.InvalidInput, match="Expected a pull first"):
         _ = clone.bandit
     assert "100.00%" in repr(policy)
     clone.pull([0, 1])
@@ -130,7 +130,7 @@ def test_a_clone_starts_anew() -> None:
 
 def test_bad_input_is_refused() -> None:
     policy = RiverPolicy(POLICY)
-    with pytest.raises(dpb.InvalidInput, match="Expected a pull before"):
+    with pytest.raises(dpb.InvalidInput, match="Expected a pull first"):
         policy.update("A", 1.0)
     policy.pull(["A", "B"])
     with pytest.raises(dpb.InvalidInput, match="Expected the same arms at every pull: A, B"):

@@ -82,9 +82,9 @@ def test_a_policy_within_its_pure_claim_is_within_it_with_delta(monkeypatch: pyt
     """Its noises depend on the arms that were played, so all runs together have more of them than any one has."""
     monkeypatch.setattr("dpbandits.auditing.runs._MORE_RUNS", 0)  # lines that so few steps do not reach
     for delta in (0.0, 1e-9):
-        found = dpb.exact_audit(dpb.HybridDMAB(epsilon=1.0), arms=2, horizon=16, claim=dpb.Budget(1.0, delta))
-        assert not found.refuted
-        assert found.epsilon == pytest.approx(1.0, rel=1e-9)
+        result = dpb.exact_audit(dpb.HybridDMAB(epsilon=1.0), arms=2, horizon=16, claim=dpb.Budget(1.0, delta))
+        assert not result.refuted
+        assert result.epsilon == pytest.approx(1.0, rel=1e-9)
 
 
 def test_terms_that_mean_many_rewards_are_charged_for_each_of_them() -> None:

@@ -12,7 +12,7 @@ from dpbandits.auditing.audit_report import write_report
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.claims import claim_to_test
 from dpbandits.auditing.horizons import telling_horizon
-from dpbandits.auditing.sentences import sentence, settings, shown_rewards, verdict
+from dpbandits.auditing.sentences import rewards_text, sentence, settings, verdict
 from dpbandits.policies import POLICIES
 from explore_then_commit import ExploreThenCommit
 
@@ -31,24 +31,24 @@ SHOWN_BY_ARMS = {
 
 
 def test_published_dp_ucb_is_refuted_by_its_choices_alone() -> None:
-    found = dpb.audit(dpb.DPUCB(epsilon=1.0, variant="published"), trials=4_000_000)
-    assert found.refuted
-    assert found.lower_bound > found.claim.epsilon == 1.0
-    assert found.proved is not None
-    assert found.proved.epsilon == 2.0 > found.lower_bound
-    assert found.trials <= found.asked == 4_000_000
-    worst = found.worst
+    result = dpb.audit(dpb.DPUCB(epsilon=1.0, variant="published"), trials=4_000_000)
+    assert result.refuted
+    assert result.lower_bound > result.claim.epsilon == 1.0
+    assert result.proved is not None
+    assert result.proved.epsilon == 2.0 > result.lower_bound
+    assert result.trials <= result.most_trials == 4_000_000
+    worst = result.worst
     assert worst is not None
     different = [t for t, pair in enumerate(zip(worst.rewards, worst.neighbours, strict=True), 1) if len(set(pair)) > 1]
     assert different == [worst.position]
-    assert worst.found > worst.other
+    assert worst.hits > worst.neighbour_hits
 
 
 def test_dp_ucb_is_not_refuted() -> None:
-    found = dpb.audit(dpb.DPUCB(epsilon=1.0), trials=1_000_000)
-    assert not found.refuted
-    assert 0.2 < found.lower_bound < 0.8
-    assert 990_000 < found.trials <= 1_000_000
+    result = dpb.audit(dpb.DPUCB(epsilon=1.0), trials=1_000_000)
+    assert not result.refuted
+    assert 0.2 < result.lower_bound < 0.8
+    assert 990_000 < result.trials <= 1_000_000
     everything = dpb.audit(dpb.DPUCB(epsilon=1.0), view="releases", horizon=6, trials=100_000)
     assert not everything.refuted
     assert everything.lower_bound > 0.95  # nearly all that is claimed is really lost
@@ -56,9 +56,9 @@ def test_dp_ucb_is_not_refuted() -> None:
 
 @pytest.mark.parametrize("name", SHOWN_BY_ARMS)
 def test_broken_policies_are_refuted(name: str) -> None:
-    found = dpb.audit(BROKEN[name].make(1.0, 1e-6), horizon=SHOWN_BY_ARMS[name], trials=100_000)
-    assert found.refuted, sentence(found)
-    assert found.trials <= 100_000
+    result = dpb.audit(BROKEN[name].make(1.0, 1e-6), horizon=SHOWN_BY_ARMS[name], trials=100_000)
+    assert result.refuted, sentence(result)
+    assert result.trials <= 100_000
 
 
 def test_broken_policies_are_all_here_and_no_policies() -> None:
@@ -88,17 +88,17 @@ def test_a_correct_mechanism_with_tight_epsilon_is_hardly_ever_accused() -> None
 
 
 def test_a_laplace_mechanism_is_bounded_closely() -> None:
-    found = dpb.audit(dpb.LDPUCBLaplace(epsilon=1.0), view="releases", arms=1, horizon=1, trials=1_000_000)
-    assert 0.98 <= found.lower_bound <= 1.0
+    result = dpb.audit(dpb.LDPUCBLaplace(epsilon=1.0), view="releases", arms=1, horizon=1, trials=1_000_000)
+    assert 0.98 <= result.lower_bound <= 1.0
 
 
 @pytest.mark.parametrize(("delta", "is_refuted"), [(0.0, True), (0.4, False)])
 def test_delta_excuses_what_is_as_rare(delta: float, is_refuted: bool) -> None:
     """Tie-break by raw sums: with eps = 1 it is refuted, and a delta of 0.4 allows all that it does wrong."""
     policy = BROKEN["raw-tie-break"].make(1.0, 0.0)
-    found = dpb.audit(policy, claim=dpb.Budget(1.0, delta), horizon=5, trials=200_000)
-    assert found.refuted == is_refuted
-    assert found.claim.delta == delta
+    result = dpb.audit(policy, claim=dpb.Budget(1.0, delta), horizon=5, trials=200_000)
+    assert result.refuted == is_refuted
+    assert result.claim.delta == delta
 
 
 def test_the_same_seed_is_the_same_audit_on_any_number_of_cores() -> None:
@@ -110,9 +110,9 @@ def test_the_same_seed_is_the_same_audit_on_any_number_of_cores() -> None:
 
 
 def test_a_refutation_ends_an_audit() -> None:
-    found = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), horizon=5, trials=100_000)
-    assert found.refuted
-    assert found.trials < 40_000
+    result = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), horizon=5, trials=100_000)
+    assert result.refuted
+    assert result.trials < 40_000
 
 
 def test_what_is_claimed() -> None:
@@ -176,20 +176,20 @@ def test_things_of_another_kind_are_refused() -> None:
 
 
 def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
-    found = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), horizon=5, trials=50_000)
+    result = dpb.audit(dpb.UCB(), claim=dpb.Budget(1.0), horizon=5, trials=50_000)
     account = dpb.exact_audit(dpb.DPUCB(epsilon=1.0, variant="published"), horizon=20)
-    assert (verdict(found), verdict(account)) == ("refuted", "exceeds the claim")
-    assert str(found) == sentence(found)
-    assert sentence(found).startswith("Refuted: with 95% confidence epsilon is at least ")
+    assert (verdict(result), verdict(account)) == ("refuted", "exceeds the claim")
+    assert str(result) == sentence(result)
+    assert sentence(result).startswith("Refuted: with 95% confidence epsilon is at least ")
     assert "reward 3 loses 2 " in sentence(account)
-    assert ("seen by the attacker", "the arms alone") in settings(found)
-    page = write_report(tmp_path / "report.html", [found, account], "dpbandits audit ucb").read_text()
+    assert ("seen by the attacker", "the arms alone") in settings(result)
+    page = write_report(tmp_path / "report.html", [result, account], "dpbandits audit ucb").read_text()
     assert page.count("data:image/svg+xml") == 2
     assert "dpbandits audit ucb" in page
     assert "is no proof" in page
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["refuted"] is True
-    assert plain["tested"][0]["trials"] == found.tested[0].trials
+    assert plain["tested"][0]["trials"] == result.tested[0].trials
     losses = json.loads(json.dumps(account.to_dict(), allow_nan=False))["losses"]
     assert losses[:2] == [{"from": 1, "loss": 1.0}, {"from": 3, "loss": 2.0}]
     only = write_report(tmp_path / "exact.html", [account]).read_text()
@@ -198,9 +198,9 @@ def test_it_is_told_in_words_and_pages(tmp_path: Path) -> None:
 
 
 def test_rewards_are_shown_as_digits_or_stretches() -> None:
-    assert shown_rewards([0.0, 1.0, 1.0]) == "011"
-    assert shown_rewards([0.0] * 70 + [1.0] * 3) == "0 x 70, 1 x 3"
-    assert shown_rewards([0.0, 1.0] * 50).endswith("...")
+    assert rewards_text([0.0, 1.0, 1.0]) == "011"
+    assert rewards_text([0.0] * 70 + [1.0] * 3) == "0 x 70, 1 x 3"
+    assert rewards_text([0.0, 1.0] * 50).endswith("...")
 
 
 def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_numbers_that_are_not_finite_do_not_break_the_figures(tmp_path: Path) ->
     json.dumps(leaking.to_dict(), allow_nan=False)
     nothing = dpb.audit(dpb.DPIMED(epsilon=1.0, first_phase=20), horizon=4, trials=10_000)
     assert nothing.lower_bound == 0.0
-    assert "nothing was seen that differs" in sentence(nothing)
+    assert "no difference was seen" in sentence(nothing)
     rare = dpb.audit(dpb.DPUCB(epsilon=1.0), horizon=70, trials=20_000)
     assert rare.trials <= 20_000
     assert rare.tested or "found no event" in sentence(rare)

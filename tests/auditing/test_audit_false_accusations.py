@@ -81,8 +81,8 @@ class Private(Policy):
 def test_randomness_of_their_own_protects_too(policy: Policy, view: ViewName) -> None:
     """Random numbers for exploration are no output: what depends on them may depend on the rewards as well."""
     for seed in range(5):
-        found = dpb.audit(policy, view=view, horizon=4, trials=40_000, seed=seed, confidence=0.999)
-        assert not found.refuted
+        result = dpb.audit(policy, view=view, horizon=4, trials=40_000, seed=seed, confidence=0.999)
+        assert not result.refuted
 
 
 def test_and_without_delta_the_actions_tell() -> None:

@@ -114,22 +114,22 @@ def audited(what: int, epsilon: float = 1.0) -> dpb.auditing.ExactAudit:
 
 @pytest.mark.parametrize("what", PRIVATE.values(), ids=PRIVATE)
 def test_private_ways_to_read_what_carries_noise_are_not_accused(what: int) -> None:
-    found = audited(what, 2.0)
-    assert not found.refuted
-    assert (found.leak, verdict(found)) == (None, "cannot be told")
-    assert sentence(found).startswith("Cannot be told: a number that carries noise was read before its release")
+    result = audited(what, 2.0)
+    assert not result.refuted
+    assert (result.leak, verdict(result)) == (None, "cannot be told")
+    assert sentence(result).startswith("Cannot be told: a number that carries noise was read before its release")
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_a_reward_that_is_read_and_does_not_show_is_no_leak(delta: float) -> None:
     """Rounded by a coin, or cut, before it gets its noise; or read when two values are equal, which never happens."""
     for what in (ROUNDED, CUT, BROKEN_TIE):
-        found = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
-        assert (found.leak, verdict(found)) == (None, "cannot be told")
-        assert "nothing public was found that depends on it" in sentence(found)
+        result = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
+        assert (result.leak, verdict(result)) == (None, "cannot be told")
+        assert "nothing public was found that depends on it" in sentence(result)
     for what in (SHOWN, FEWER, BARE):  # in the arms, in the number of releases, in a released value
-        found = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
-        assert (found.leak, found.refuted) == ("a secret was read without noise", True)
+        result = dpb.exact_audit(Reading(what), horizon=16, claim=dpb.Budget(1.0, delta))
+        assert (result.leak, result.refuted) == ("a secret was read without noise", True)
 
 
 def test_what_cannot_be_told_cannot_be_swallowed() -> None:
@@ -146,17 +146,17 @@ def test_what_cannot_be_told_cannot_be_swallowed() -> None:
     ids=["same noise", "let out", "later"],
 )
 def test_noise_that_protects_nobody_is_a_leak(what: int, leak: str) -> None:
-    found = audited(what)
-    assert (found.leak, found.refuted) == (leak, True)
+    result = audited(what)
+    assert (result.leak, result.refuted) == (leak, True)
 
 
 @pytest.mark.parametrize("what", [REJECTED, TWICE], ids=["again until possible", "twice, then read"])
 def test_what_was_released_counts_whatever_comes_after(what: int) -> None:
     """A loss above the claim is one, also where the run goes on in ways that cannot be told, or never ends."""
-    found = audited(what)
-    assert found.refuted
-    assert verdict(found) == "exceeds the claim"
-    assert found.leak is None
+    result = audited(what)
+    assert result.refuted
+    assert verdict(result) == "exceeds the claim"
+    assert result.leak is None
 
 
 def test_noise_with_no_coefficient_left_is_no_noise() -> None:

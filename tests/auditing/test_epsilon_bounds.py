@@ -39,19 +39,19 @@ def test_estimates() -> None:
 
 def test_ranking_prefers_what_a_test_can_show() -> None:
     """A rare event with a larger ratio, and one that is likelier: the test's size decides."""
-    found, other = np.array([30, 5000]), np.array([5, 2000])
-    few = promises(found, other, 10_000, 10_000, 0.0)
+    hits, neighbour_hits = np.array([30, 5000]), np.array([5, 2000])
+    few = promises(hits, neighbour_hits, 10_000, 10_000, 0.0)
     assert np.argmax(few) == 1
-    found, other = found * 1000, other * 1000
-    many = promises(found, other, 10_000_000, 10_000_000, 0.0)
+    hits, neighbour_hits = hits * 1000, neighbour_hits * 1000
+    many = promises(hits, neighbour_hits, 10_000_000, 10_000_000, 0.0)
     assert np.argmax(many) == 0
-    assert (promises(found, other, 10_000_000, 10_000_000, 0.9) == -1).all()
+    assert (promises(hits, neighbour_hits, 10_000_000, 10_000_000, 0.9) == -1).all()
 
 
 def test_ranking_goes_by_significance_where_nothing_can_be_shown_yet() -> None:
     """A small difference against the event that always happens."""
-    found, other = np.array([520, 1000, 500, 480]), np.array([500, 1000, 500, 500])
-    promised = promises(found, other, 1000, 100_000, 0.0)
+    hits, neighbour_hits = np.array([520, 1000, 500, 480]), np.array([500, 1000, 500, 500])
+    promised = promises(hits, neighbour_hits, 1000, 100_000, 0.0)
     assert np.argmax(promised) == 0
     assert (promised < 0).all()
     assert promised[1:].tolist() == [-1, -1, -1]

@@ -48,12 +48,12 @@ few_runs = pytest.mark.usefixtures("_few_runs")
 
 
 def is_within_its_guarantee(policy: Any, **asked: Any) -> bool:
-    found = dpb.exact_audit(policy, **asked)
-    assert not found.refuted
-    assert found.leak is None
-    assert found.epsilon <= found.claim.epsilon * (1 + 1e-9) <= policy.epsilon * (1 + 1e-9)
-    assert found.epsilon > 0.25 * found.claim.epsilon  # it looked at something
-    return bool(found.losses.max() > 0)
+    result = dpb.exact_audit(policy, **asked)
+    assert not result.refuted
+    assert result.leak is None
+    assert result.epsilon <= result.claim.epsilon * (1 + 1e-9) <= policy.epsilon * (1 + 1e-9)
+    assert result.epsilon > 0.25 * result.claim.epsilon  # it looked at something
+    return bool(result.losses.max() > 0)
 
 
 # Every way to count phases once, in runs of all sizes. test_reached has DP-IMED and AdaP-UCB with ε = 1,
@@ -77,11 +77,11 @@ def test_nor_does_any_in_short_runs(policy: Any) -> None:
 @few_runs
 @pytest.mark.parametrize(("kind", "epsilon"), [(dpb.DPUCB, 0.1), (dpb.DPUCBBound, 1.0), (dpb.HybridDMAB, 3.0)])
 def test_the_published_hybrid_loses_twice_what_it_claims(kind: Any, epsilon: float) -> None:
-    found = dpb.exact_audit(kind(epsilon=epsilon, variant="published"), horizon=64)
-    assert found.refuted
-    assert found.epsilon == pytest.approx(2 * epsilon, rel=1e-12)
-    assert found.proved is not None
-    assert found.epsilon <= found.proved.epsilon * (1 + 1e-12)
+    result = dpb.exact_audit(kind(epsilon=epsilon, variant="published"), horizon=64)
+    assert result.refuted
+    assert result.epsilon == pytest.approx(2 * epsilon, rel=1e-12)
+    assert result.proved is not None
+    assert result.epsilon <= result.proved.epsilon * (1 + 1e-12)
 
 
 CANNOT_BE_TOLD = {"small-noise"}  # what is drawn until it is small is refuted by what is seen of it, see test_audit
@@ -99,51 +99,51 @@ WHERE = {
 
 @pytest.mark.parametrize("name", sorted(set(BROKEN) - CANNOT_BE_TOLD))
 def test_every_broken_policy_is_refuted(name: str) -> None:
-    found = dpb.exact_audit(BROKEN[name].make(1.0, DELTA))
-    assert found.refuted
+    result = dpb.exact_audit(BROKEN[name].make(1.0, DELTA))
+    assert result.refuted
     leaks = {"one-arm-only", "data-dependent-time", "raw-tie-break"}
-    assert (found.leak is not None) == (name in leaks)
-    assert math.isinf(found.epsilon) == (name in leaks | {"shared-noise", "kept-noise"})
-    arms, after = WHERE.get(name, (found.arms if name == "second-look" else 2, 0))  # which may come anywhere
-    assert found.arms == arms
-    assert found.horizon > after
-    assert f"({arms} arms, {found.horizon:,} steps" in sentence(found)
+    assert (result.leak is not None) == (name in leaks)
+    assert math.isinf(result.epsilon) == (name in leaks | {"shared-noise", "kept-noise"})
+    arms, after = WHERE.get(name, (result.arms if name == "second-look" else 2, 0))  # which may come anywhere
+    assert result.arms == arms
+    assert result.horizon > after
+    assert f"({arms} arms, {result.horizon:,} steps" in sentence(result)
 
 
 @few_runs
 @pytest.mark.parametrize("name", ["tenth-after-1024", "dropped-unreset"])
 def test_few_arms_and_steps_are_not_enough_and_it_says_so(name: str) -> None:
-    found = dpb.exact_audit(BROKEN[name].make(1.0, DELTA), arms=2, horizon=256)
-    assert not found.refuted
-    assert "2 arms for 256 steps" in sentence(found)
+    result = dpb.exact_audit(BROKEN[name].make(1.0, DELTA), arms=2, horizon=256)
+    assert not result.refuted
+    assert "2 arms for 256 steps" in sentence(result)
 
 
 @pytest.mark.parametrize("name", sorted(CANNOT_BE_TOLD))
 def test_what_reads_its_noise_cannot_be_told(name: str) -> None:
-    found = dpb.exact_audit(BROKEN[name].make(1.0, DELTA))
-    assert not found.refuted
-    assert found.leak is None
-    assert found.unknown == "a number that carries noise was read before its release"
+    result = dpb.exact_audit(BROKEN[name].make(1.0, DELTA))
+    assert not result.refuted
+    assert result.leak is None
+    assert result.unknown == "a number that carries noise was read before its release"
 
 
 @few_runs
 def test_a_schedule_past_its_horizon_is_refuted_there_alone() -> None:
     """Up to the declared horizon it is what it says."""
     policy: Any = BROKEN["past-horizon"].make(1.0, 0.0)
-    found = dpb.exact_audit(policy)
-    assert (found.horizon, len(found.losses)) == (64, 128)
+    result = dpb.exact_audit(policy)
+    assert (result.horizon, len(result.losses)) == (64, 128)
     right = dpb.exact_audit(dpb.DPUCBInt(epsilon=1.0, delta=0.0, horizon=64))
     assert not right.refuted
     assert right.epsilon == pytest.approx(right.claim.epsilon, rel=1e-9)
-    assert found.epsilon > 1.2 > right.claim.epsilon
+    assert result.epsilon > 1.2 > right.claim.epsilon
 
 
 @few_runs
 def test_with_delta_the_accountant_composes_the_worst_reward() -> None:
     policy = dpb.DPUCBInt(epsilon=3.0, delta=DELTA)
-    found = dpb.exact_audit(policy, arms=2, horizon=200)
+    result = dpb.exact_audit(policy, arms=2, horizon=200)
     (schedule,) = expected_noises(policy, 2, 200)
-    assert found.epsilon == pytest.approx(compose(list(schedule), DELTA).epsilon, rel=1e-9)
+    assert result.epsilon == pytest.approx(compose(list(schedule), DELTA).epsilon, rel=1e-9)
 
 
 def test_adversaries_go_where_chance_does_not() -> None:
@@ -312,51 +312,51 @@ class Made(Policy):
 @few_runs
 def test_the_worst_reward_is_worst_at_delta() -> None:
     """The first has the larger zCDP, ε²/2 = 0.5 against 0.45, and loses 1; the second loses 4.4 at 1e-6."""
-    found = dpb.exact_audit(Made(UNEVEN, 1.001, 1e-6), arms=2, horizon=6)
-    assert found.refuted
-    assert found.worst == 2
-    assert found.epsilon == pytest.approx(compose([LaplaceEvent(10.5)] * 100, 1e-6).epsilon)
+    result = dpb.exact_audit(Made(UNEVEN, 1.001, 1e-6), arms=2, horizon=6)
+    assert result.refuted
+    assert result.worst == 2
+    assert result.epsilon == pytest.approx(compose([LaplaceEvent(10.5)] * 100, 1e-6).epsilon)
     assert not dpb.exact_audit(Made(UNEVEN, 4.5, 1e-6), arms=2, horizon=6).refuted
 
 
 def test_a_leak_cannot_be_swallowed() -> None:
-    found = dpb.exact_audit(Made(SWALLOWING, 1.0), horizon=6)
-    assert found.leak == "a secret was read without noise"
-    assert found.refuted
-    assert found.runs == 1
-    assert np.isinf(found.losses).all()
+    result = dpb.exact_audit(Made(SWALLOWING, 1.0), horizon=6)
+    assert result.leak == "a secret was read without noise"
+    assert result.refuted
+    assert result.runs == 1
+    assert np.isinf(result.losses).all()
 
 
 @few_runs
 def test_different_mechanisms_are_composed() -> None:
-    found = dpb.exact_audit(Made(COMPARED, 3.0, 1e-6), horizon=6)
-    assert not found.refuted
-    assert found.epsilon == pytest.approx(compose([GaussianEvent(2.0)], 1e-6).epsilon)
+    result = dpb.exact_audit(Made(COMPARED, 3.0, 1e-6), horizon=6)
+    assert not result.refuted
+    assert result.epsilon == pytest.approx(compose([GaussianEvent(2.0)], 1e-6).epsilon)
     assert math.isinf(dpb.exact_audit(Made(COMPARED, 3.0), horizon=6).epsilon)  # Gaussian noise has no pure loss
 
 
 @few_runs
 def test_with_delta_a_reward_is_charged_with_every_way() -> None:
     """Each run composes to (2.000, 0.05); which one comes depends on the first answer, and the truth is above 2.03."""
-    found = dpb.exact_audit(Made(CONDITIONAL, 2.001, 0.05), horizon=6)
-    assert found.epsilon > 2.03
-    assert (found.refuted, verdict(found)) == (False, "cannot be told")  # no run shows it: the charge is a bound
+    result = dpb.exact_audit(Made(CONDITIONAL, 2.001, 0.05), horizon=6)
+    assert result.epsilon > 2.03
+    assert (result.refuted, verdict(result)) == (False, "cannot be told")  # no run shows it: the charge is a bound
 
 
 @few_runs
 def test_a_claim_that_grows_with_the_horizon_is_held_to_it() -> None:
-    found = dpb.exact_audit(Made(LONGER, 0.0), horizon=8)
-    assert not found.refuted
-    assert found.epsilon == pytest.approx(0.08)
-    assert len(found.losses) == 8
+    result = dpb.exact_audit(Made(LONGER, 0.0), horizon=8)
+    assert not result.refuted
+    assert result.epsilon == pytest.approx(0.08)
+    assert len(result.losses) == 8
 
 
 @few_runs
 def test_with_delta_noise_in_several_releases_is_charged_its_pure_loss() -> None:
-    found = dpb.exact_audit(Made(PAIRED, 1.0, 1e-6), horizon=6)
-    assert not found.refuted
-    assert found.unknown is None
-    assert found.epsilon == pytest.approx(1.0)
+    result = dpb.exact_audit(Made(PAIRED, 1.0, 1e-6), horizon=6)
+    assert not result.refuted
+    assert result.unknown is None
+    assert result.epsilon == pytest.approx(1.0)
     weighted = dpb.exact_audit(dpb.DPUCB(epsilon=1.0, counter="weighted"), horizon=12, claim=dpb.Budget(1.0, 1e-6))
     assert not weighted.refuted
 
@@ -367,12 +367,12 @@ def test_what_cannot_be_told_is_no_verdict() -> None:
         release(noise, reward + reward, 1.0, RESPONSE)
 
     try:
-        found = dpb.exact_audit(Made(PAIRED, 1.0), horizon=6)
+        result = dpb.exact_audit(Made(PAIRED, 1.0), horizon=6)
     finally:
         update.register(Params)(_update)
-    assert not found.refuted
-    assert verdict(found) == "cannot be told"
-    assert sentence(found).startswith("Cannot be told: a response of something that is not one whole reward")
+    assert not result.refuted
+    assert verdict(result) == "cannot be told"
+    assert sentence(result).startswith("Cannot be told: a response of something that is not one whole reward")
 
 
 def test_only_policies_are_audited() -> None:

@@ -80,8 +80,8 @@ def _few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_coin_that_leaves_rewards_out_is_not_taken_for_a_schedule(kept: float) -> None:
     """Released with ln(1 + (e - 1) / q), and left out with a chance of 1 - q: 1-DP, though all seem to be released."""
     inner = math.log1p(math.expm1(1.0) / kept)
-    found = dpb.exact_audit(Unusual(Params(1 / inner, 16, kept, 1.0, is_reset=True)))
-    assert (found.refuted, verdict(found)) == (False, "cannot be told")
+    result = dpb.exact_audit(Unusual(Params(1 / inner, 16, kept, 1.0, is_reset=True)))
+    assert (result.refuted, verdict(result)) == (False, "cannot be told")
     certain = dpb.exact_audit(Unusual(Params(1 / inner, 16, 1.0, 1.0, is_reset=True)))  # the same without the coin
     assert certain.refuted
 
@@ -106,16 +106,16 @@ def test_coefficients_that_grow_too_long_cannot_be_told(monkeypatch: pytest.Monk
     monkeypatch.setattr("dpbandits.mechanisms.linear._LONGEST", 53 * 20)
     policy = Unusual(Params(10.0, 1, 1.0, 0.9, is_reset=False))
     assert verdict(dpb.exact_audit(policy, arms=1, horizon=16)) == "within the claim"
-    found = dpb.exact_audit(policy, arms=1, horizon=32)
-    assert verdict(found) == "cannot be told"
-    assert "too long to be kept exactly" in sentence(found)
+    result = dpb.exact_audit(policy, arms=1, horizon=32)
+    assert verdict(result) == "cannot be told"
+    assert "too long to be kept exactly" in sentence(result)
 
 
 def test_runs_go_to_the_horizon_that_a_policy_is_declared_for() -> None:
     """A sum of all rewards so far after every tenth of the horizon: noise for nine releases, and there are ten."""
     wrong = Unusual(Params(scale_for(1.0, 9), 300, 1.0, 1.0, is_reset=False), horizon=3000)
-    found = dpb.exact_audit(wrong)
-    assert (found.refuted, found.arms, found.horizon) == (True, 2, 3000)
+    result = dpb.exact_audit(wrong)
+    assert (result.refuted, result.arms, result.horizon) == (True, 2, 3000)
     far = Unusual(Params(scale_for(1.0, 9), 3000, 1.0, 1.0, is_reset=False), horizon=30_000)
     assert "No run reached the 30,000 steps that it is declared for." in sentence(dpb.exact_audit(far, arms=2))
 

@@ -30,30 +30,30 @@ SPOILED: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("what", SPOILED)
 def test_what_is_wrong_with_noise_is_refuted(what: str) -> None:
     event, more = SPOILED[what]
-    found = dpb.audit(InTurn(what), **ASKED | more)
-    assert found.refuted, sentence(found)
-    assert found.worst is not None
-    assert event in found.worst.event
+    result = dpb.audit(InTurn(what), **ASKED | more)
+    assert result.refuted, sentence(result)
+    assert result.worst is not None
+    assert event in result.worst.event
 
 
 @pytest.mark.parametrize("what", ["right", "dropped"])
 def test_what_is_right_is_not(what: str) -> None:
-    found = dpb.audit(InTurn(what), **ASKED)
-    assert not found.refuted
-    assert 0.9 < found.lower_bound < 1.0
-    assert found.unknown is None
-    assert found.unscored == (1.0 if what == "dropped" else 0.0)  # two noises at once have no simple density
-    assert ("In 100% of the runs some releases" in sentence(found)) == (what == "dropped")
+    result = dpb.audit(InTurn(what), **ASKED)
+    assert not result.refuted
+    assert 0.9 < result.lower_bound < 1.0
+    assert result.unknown is None
+    assert result.unscored == (1.0 if what == "dropped" else 0.0)  # two noises at once have no simple density
+    assert ("In 100% of the runs some releases" in sentence(result)) == (what == "dropped")
 
 
 def test_where_nothing_can_be_scored_it_says_so(tmp_path: Path) -> None:
-    found = dpb.audit(InTurn("mean"), claim=dpb.Budget(5.0), **ASKED)
-    assert found.unscored == 1.0
-    assert found.unknown is not None
-    assert verdict(found) == "cannot be told"
-    assert sentence(found).startswith("Cannot be told: noise is reserved and used in a way that the score")
-    assert found.to_dict()["unknown"] == found.unknown
-    assert "cannot be told" in write_report(tmp_path / "a.html", [found]).read_text()
+    result = dpb.audit(InTurn("mean"), claim=dpb.Budget(5.0), **ASKED)
+    assert result.unscored == 1.0
+    assert result.unknown is not None
+    assert verdict(result) == "cannot be told"
+    assert sentence(result).startswith("Cannot be told: noise is reserved and used in a way that the score")
+    assert result.to_dict()["unknown"] == result.unknown
+    assert "cannot be told" in write_report(tmp_path / "a.html", [result]).read_text()
     silent = dpb.audit(InTurn(), **ASKED | {"horizon": 1})
     assert (silent.lower_bound, silent.unscored) == (0.0, 0.0)
     assert sentence(silent).startswith("Cannot be told: no run was seen")
@@ -73,9 +73,9 @@ def test_no_more_runs_are_played_than_asked_for_when_arms_and_releases_are_teste
 
     monkeypatch.setattr(Trials, "scores", counted(Trials.scores))
     monkeypatch.setattr(Trials, "outcomes", counted(Trials.outcomes))
-    found = dpb.audit(InTurn("random"), claim=dpb.Budget(9.0), **ASKED | {"arms": 2})
-    assert not found.refuted
-    assert sum(played) == found.trials <= 100_040
+    result = dpb.audit(InTurn("random"), claim=dpb.Budget(9.0), **ASKED | {"arms": 2})
+    assert not result.refuted
+    assert sum(played) == result.trials <= 100_040
     # Nothing is released in one step, but arms are drawn: that is all there is to see, and it was looked at.
     assert dpb.audit(InTurn("random"), **ASKED | {"horizon": 1}).unknown is None
 

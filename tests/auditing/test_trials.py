@@ -14,14 +14,14 @@ import pytest
 import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.replay_noise import (
+    COUNTERS,
     EXPECTED,
     IMPOSSIBLE,
-    KNOWN,
     MARKED,
+    MEASURES,
     MODE,
     PLAIN,
     RELEASES,
-    SEEN,
     UNKNOWN,
     WEIGHED,
     ForcedNoise,
@@ -91,8 +91,8 @@ def test_compiled_trials_are_the_runs_of_plain_python(policy: Policy, steps: int
 
 def test_a_sequence_is_read_up_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Behind it there is whatever was there before: the memory of a GPU is not cleared."""
-    room, rewards = CPUPlayer.room, [float(t % 3 == 1) for t in range(70)]
-    monkeypatch.setattr(CPUPlayer, "room", lambda *asked: room(*asked) - 5)
+    new_array, rewards = CPUPlayer.new_array, [float(t % 3 == 1) for t in range(70)]
+    monkeypatch.setattr(CPUPlayer, "new_array", lambda *given: new_array(*given) - 5)
     trials = Trials(dpb.DPIMED(epsilon=1.0, first_phase=2), 2, 70, seed=5)
     code = int(trials.outcomes(Given(rewards, 2), 1).codes[0])
     assert len(trials.sequence(code, Given(rewards, 2), 1)) == 70
@@ -116,7 +116,7 @@ def scored(policy: Policy, rewards: list[float], others: list[float], runs: int)
     source = SeededNoise(np.random.SeedSequence((2, number_of_policy(policy)), spawn_key=(seed_key(given), 1, 0)))
     seen = []
     for _ in range(runs):
-        watched = WatchedNoise(source, np.zeros(500), np.zeros(SEEN, dtype=np.int64))
+        watched = WatchedNoise(source, np.zeros(500), np.zeros(COUNTERS, dtype=np.int64))
         Game(policy, 2, len(rewards), watched).play(lambda t, arm: rewards[t - 1], len(rewards), "blocks")
         seen.append(watched)
     return scores[:, RATIO], seen
@@ -211,22 +211,22 @@ def test_a_release_that_one_side_alone_makes_is_not_understood(old: float) -> No
     second = second._replace(marks=first.marks)
     first.marks[:], second.noises[:] = old, old
     for mode in (PLAIN, MARKED, WEIGHED):
-        first.seen[:], first.known[:] = 0, 0.0
+        first.counters[:], first.measures[:] = 0, 0.0
         expect(first, 2, mode)
         release(first, reserve(first, 1.0), CARRIED)
     expect(second, 2, WEIGHED)
     for _ in range(2):
         release(second, reserve(second, 1.0), CARRIED)
-    assert second.seen[UNKNOWN] == 1
+    assert second.counters[UNKNOWN] == 1
     assert np.isnan(first.marks[1])
 
 
 def forced_noise(values: list[float]) -> ForcedNoise:
     room = len(values)
     forced = ForcedNoise(
-        np.array(values), np.zeros(room), np.zeros(room), np.zeros(SEEN, dtype=np.int64), np.zeros(KNOWN)
+        np.array(values), np.zeros(room), np.zeros(room), np.zeros(COUNTERS, dtype=np.int64), np.zeros(MEASURES)
     )
-    forced.seen[EXPECTED] = room
+    forced.counters[EXPECTED] = room
     return forced
 
 
@@ -240,17 +240,17 @@ def test_forced_noise_repeats_and_weighs(mechanism: int) -> None:
         GAUSSIAN: -0.5 * 0.375**2 - math.log(2),
         RESPONSE: math.log(0.25 * keep + 0.75 * (1 - keep)),
     }
-    assert forced.known[0] == pytest.approx(expected[mechanism])
+    assert forced.measures[0] == pytest.approx(expected[mechanism])
     release(forced, 0.25, 2.0, mechanism)  # more than was written down
-    assert (forced.seen[RELEASES], forced.seen[IMPOSSIBLE]) == (2, 1)
+    assert (forced.counters[RELEASES], forced.counters[IMPOSSIBLE]) == (2, 1)
 
 
 def weighed(values: list[float], play: Callable[[ForcedNoise], None]) -> ForcedNoise:
     """The three runs with reserved noise: plain, with marks, weighed."""
     forced = forced_noise(values)
     for mode in (PLAIN, MARKED, WEIGHED):
-        forced.seen[:], forced.known[:] = 0, 0.0
-        forced.seen[EXPECTED], forced.seen[MODE] = len(values), mode
+        forced.counters[:], forced.measures[:] = 0, 0.0
+        forced.counters[EXPECTED], forced.counters[MODE] = len(values), mode
         play(forced)
     return forced
 
@@ -263,10 +263,10 @@ def test_forced_noise_solves_for_a_shared_noise() -> None:
 
     values = [3.0, 5.0]  # so the noise was 2
     forced = weighed(values, play)
-    assert forced.known[0] == pytest.approx(-1 - math.log(2))
-    assert forced.seen[IMPOSSIBLE] == 0
+    assert forced.measures[0] == pytest.approx(-1 - math.log(2))
+    assert forced.counters[IMPOSSIBLE] == 0
     values = [3.0, 6.0]  # 6 would need a noise of 3
-    assert weighed(values, play).seen[IMPOSSIBLE] == 1
+    assert weighed(values, play).counters[IMPOSSIBLE] == 1
 
 
 def test_forced_noise_knows_noises_that_are_kept_by_arm_and_added_up() -> None:
@@ -278,8 +278,8 @@ def test_forced_noise_knows_noises_that_are_kept_by_arm_and_added_up() -> None:
         release(noise, 1.0 + one + two, CARRIED)  # not understood: both have left
 
     forced = weighed([4.0, -2.0, 5.0, 3.0], kept)
-    assert (forced.seen[IMPOSSIBLE], forced.seen[UNKNOWN]) == (0, 1)
-    assert forced.known[0] == pytest.approx(-1 - math.log(2) - 0.5 - math.log(4))
+    assert (forced.counters[IMPOSSIBLE], forced.counters[UNKNOWN]) == (0, 1)
+    assert forced.measures[0] == pytest.approx(-1 - math.log(2) - 0.5 - math.log(4))
 
     def added(noise: ForcedNoise) -> None:
         carried = reserve(noise, 2.0)
@@ -287,7 +287,7 @@ def test_forced_noise_knows_noises_that_are_kept_by_arm_and_added_up() -> None:
         carried += reserve(noise, 1.0)
         release(noise, carried, CARRIED)  # 2 and 3
 
-    assert weighed([2.0, 5.0], added).known[0] == pytest.approx(-1 - math.log(2) - 3)
+    assert weighed([2.0, 5.0], added).measures[0] == pytest.approx(-1 - math.log(2) - 3)
 
 
 def test_who_redraws_until_a_noise_is_large_is_understood_and_comes_to_an_end() -> None:
@@ -298,8 +298,8 @@ def test_who_redraws_until_a_noise_is_large_is_understood_and_comes_to_an_end() 
         release(noise, 1.0 + drawn, CARRIED)
 
     forced = weighed([9.0], play)
-    assert forced.seen[UNKNOWN] == 0
-    assert forced.known[0] == pytest.approx(-4 - math.log(2))
+    assert forced.counters[UNKNOWN] == 0
+    assert forced.measures[0] == pytest.approx(-4 - math.log(2))
 
 
 # ---- outcomes

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import pytest
 
 import dpbandits as dpb
-from dpbandits.auditing.hidden import FEW, Hidden
+from dpbandits.auditing.hidden_rewards import FEW, HiddenRewards
 from dpbandits.auditing.replay_noise import log_density
 from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.auditing.taint import TaintNoise
@@ -148,28 +148,28 @@ WRONG = {
 
 @pytest.mark.parametrize("policy", CORRECT.values(), ids=CORRECT)
 def test_a_bound_above_the_claim_is_no_refutation(policy: Policy) -> None:
-    found = dpb.exact_audit(policy, arms=2, horizon=12)
-    assert (found.refuted, verdict(found)) == (False, "cannot be told")
-    assert found.epsilon > found.claim.epsilon
-    assert found.shown.epsilon <= found.claim.epsilon
+    result = dpb.exact_audit(policy, arms=2, horizon=12)
+    assert (result.refuted, verdict(result)) == (False, "cannot be told")
+    assert result.epsilon > result.claim.epsilon
+    assert result.shown.epsilon <= result.claim.epsilon
     if policy.what != RARE_LEAK:  # type: ignore[attr-defined]
-        assert "That is an upper bound" in sentence(found)
+        assert "That is an upper bound" in sentence(result)
 
 
 @pytest.mark.parametrize("policy", WRONG.values(), ids=WRONG)
 def test_wrong_ones_nearby_are_refuted(policy: Policy) -> None:
-    found = dpb.exact_audit(policy, arms=2, horizon=12)
-    assert (found.refuted, verdict(found)) == (True, "exceeds the claim")
-    assert found.claim.epsilon < found.shown.epsilon <= found.epsilon
+    result = dpb.exact_audit(policy, arms=2, horizon=12)
+    assert (result.refuted, verdict(result)) == (True, "exceeds the claim")
+    assert result.claim.epsilon < result.shown.epsilon <= result.epsilon
 
 
 def test_every_reward_of_a_short_run_is_followed() -> None:
     """Number 103 has a tenth of the noise unless values are extreme, in a policy that shares a noise."""
     for weak in (104, 151, 202):
-        found = dpb.exact_audit(Adaptive(TENTH, 1.0, low=weak), arms=2, horizon=256)
-        assert found.refuted
-        assert found.shown.reward == weak - 1
-        assert found.shown.epsilon == pytest.approx(10.0)
+        result = dpb.exact_audit(Adaptive(TENTH, 1.0, low=weak), arms=2, horizon=256)
+        assert result.refuted
+        assert result.shown.reward == weak - 1
+        assert result.shown.epsilon == pytest.approx(10.0)
     right = dpb.exact_audit(Adaptive(TENTH, 1.0), arms=2)
     assert not right.refuted
     short, long = right.parts
@@ -193,9 +193,9 @@ def test_constants_may_be_read() -> None:
 
 def test_rewards_that_nobody_follows_do_not_cancel() -> None:
     """After a + N is out, whoever reads b + N reads b - a."""
-    hidden = Hidden(2, 10_000, random.Random(1), FEW)  # noqa: S311
-    one, other = hidden(7001, 0, 1), hidden(7003, 1, 1)
-    assert hidden.until == {}
+    hidden_rewards = HiddenRewards(2, 10_000, random.Random(1), FEW)  # noqa: S311
+    one, other = hidden_rewards(7001, 0, 1), hidden_rewards(7003, 1, 1)
+    assert hidden_rewards.until == {}
     noise = TaintNoise(1)
     shared = reserve(noise, 1.0)
     release(noise, one + shared, CARRIED)
@@ -229,9 +229,9 @@ def test_the_ratio_is_that_of_the_densities() -> None:
     shifts = shifts_for(noise, 1)
     assert shifts is not None
     assert density_ratio(noise, shifts, -1) == pytest.approx(density(1.0) - density(0.0), rel=1e-9)
-    hidden = TaintNoise(1)  # two noises in one release: no single way
-    release(hidden, reward + reserve(hidden, 1.0) + reserve(hidden, 1.0), CARRIED)
-    assert shifts_for(hidden, 1) is None
+    hidden_rewards = TaintNoise(1)  # two noises in one release: no single way
+    release(hidden_rewards, reward + reserve(hidden_rewards, 1.0) + reserve(hidden_rewards, 1.0), CARRIED)
+    assert shifts_for(hidden_rewards, 1) is None
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 0.05])

@@ -68,8 +68,8 @@ def test_an_instance_a_class_or_a_function(file: str) -> None:
         ("mine.py", "Expected environment='mine.py' as FILE.py:NAME, such as mine.py:stars."),
         ("mine.py:missing", "Expected 'missing' in 'mine.py' to be an Environment, or a class or function that makes"),
         ("mine.py:nothing", "Expected 'nothing' in 'mine.py' to be an Environment"),
-        ("mine.py:wrong", r"Expected wrong\(\) in 'mine.py' to make an environment. It ends in ValueError: no such"),
-        ("mine.py:demanding", r"Expected demanding\(\) in 'mine.py' to make an environment. It ends in TypeError: "),
+        ("mine.py:wrong", r"Expected wrong\(\) in 'mine.py' to make an environment. It fails with ValueError: no such"),
+        ("mine.py:demanding", r"Expected demanding\(\) in 'mine.py' to make an environment. It fails with TypeError: "),
         ("mine.py:Environment", "Expected 'Environment' in 'mine.py'"),
     ],
 )

@@ -64,12 +64,12 @@ def test_odd_names_of_files_and_modules_beside_them(tmp_path: Path) -> None:
         ("folder.py:Name", "Expected file='folder.py' to be one that can be read: Is a directory."),
         ("mine.py:Name", "Expected 'Name' to be the class of a policy in 'mine.py', which has: ExploreThenCommit."),
         ("mine.py:Policy", "Expected 'Policy' to be the class of a policy in 'mine.py'"),  # an abstract one
-        ("half.py:Half", "Expected 'Half' in 'half.py' to be a whole policy. It lacks `setup`."),
+        ("half.py:Half", "Expected 'Half' in 'half.py' to be a complete policy. It lacks `setup`."),
         ("mine.py:Params", "Expected 'Params' to be the class of a policy in 'mine.py'"),
         ("empty.py:Name", "Expected 'Name' to be the class of a policy in 'empty.py', which has: none."),
-        ("wrong.py:Name", "Expected file='wrong.py' to be a Python file that runs. It ends in ZeroDivisionError: "),
-        ("exits.py:Name", "Expected file='exits.py' to be a Python file that runs. It ends in SystemExit: 0"),
-        ("words.py:Name", "Expected file='words.py' to be a Python file that runs. It ends in SyntaxError: "),
+        ("wrong.py:Name", "Expected file='wrong.py' to be a Python file that runs. It fails with ZeroDivisionError: "),
+        ("exits.py:Name", "Expected file='exits.py' to be a Python file that runs. It fails with SystemExit: 0"),
+        ("words.py:Name", "Expected file='words.py' to be a Python file that runs. It fails with SyntaxError: "),
     ],
 )
 def test_what_names_no_policy_is_one_sentence(

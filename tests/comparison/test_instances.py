@@ -8,7 +8,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.comparison import SETS, Case, cases, random_cases
-from dpbandits.comparison.instances import INSTANCES, played_cases
+from dpbandits.comparison.instances import INSTANCES, requested_cases
 from dpbandits.environments import Replay
 from dpbandits.reproduce.paper_experiments import TEN_ARMS, TWO_ARMS
 from dpbandits.theory.lower_bounds import asymptotic_constant
@@ -92,7 +92,7 @@ def test_a_privacy_level_must_be_one() -> None:
 
 def test_environments_are_cases_at_every_epsilon() -> None:
     two, table = dpb.Bernoulli([0.9, 0.6]), Replay([[0.123456789, 0.5]] * 40)
-    found = played_cases([two, table, Replay(0.9 * table.configure().table), two], [0.1, 1.0])
+    found = requested_cases([two, table, Replay(0.9 * table.configure().table), two], [0.1, 1.0])
     long = "Replay(table=[[0.123456789, 0.5], [0.123456789, 0.5], [0.123..."
     assert [case.name for case in found[:4]] == [
         *("Bernoulli(means=[0.9, 0.6]), ε = 0.1", "Bernoulli(means=[0.9, 0.6]), ε = 1"),
@@ -100,9 +100,9 @@ def test_environments_are_cases_at_every_epsilon() -> None:
     ]
     assert len({case.name for case in found}) == 8
     assert [case.epsilon for case in found] == [0.1, 1.0] * 4
-    (bare,) = played_cases(two, None)
+    (bare,) = requested_cases(two, None)
     assert bare == Case("Bernoulli(means=[0.9, 0.6])", two, math.inf)
-    assert played_cases(bare, None) == [bare]
+    assert requested_cases(bare, None) == [bare]
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_environments_are_cases_at_every_epsilon() -> None:
 )
 def test_odd_cases_are_refused(asked: Any, epsilons: list[float] | None, message: str) -> None:
     with pytest.raises(dpb.InvalidInput, match=message):
-        played_cases(asked, epsilons)
+        requested_cases(asked, epsilons)

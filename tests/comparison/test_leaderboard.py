@@ -115,7 +115,7 @@ def test_what_is_no_policy_is_refused() -> None:
 
 
 def test_plain_policies_are_played_on_every_case_as_they_are() -> None:
-    """Their epsilon is their own, and what is proved of them is compared with that of the case."""
+    """Their epsilon is their own, and what is proved for them is compared with that of the case."""
     own = dpb.DPIMED(epsilon=1.0)
     board = compare([own, dpb.UCB()], SOME, horizon=500, runs=4)
     assert board.policies == ["dp-imed", "ucb"]

@@ -11,7 +11,7 @@ from scipy import stats
 
 import dpbandits as dpb
 from dpbandits.comparison import Answer, Contender, Plan, Shares, plan
-from dpbandits.comparison.advice import shown
+from dpbandits.comparison.advice import value_with_margin
 from dpbandits.comparison.comparison_figures import plan_figure
 from dpbandits.environments import Beta, Replay
 from dpbandits.policies import Policy
@@ -103,7 +103,7 @@ def test_a_plain_policy_answers_at_the_level_that_it_keeps() -> None:
     assert asked.epsilons == [0.5, 0.7, 1.0]
     alone = plan(own, [0.6, 0.5], horizon=100, runs=20)
     assert [(each.policy, each.epsilon) for each in alone.answers] == [("dp-imed", 0.7)]
-    with pytest.raises(dpb.InvalidInput, match="Expected 'ucb' to keep an ε, but nothing is proved of it"):
+    with pytest.raises(dpb.InvalidInput, match="Expected 'ucb' to keep an ε, but nothing is proved for it"):
         plan([own, dpb.UCB()], [0.6, 0.5], horizon=100, runs=20)
 
 
@@ -227,9 +227,12 @@ def test_of_equal_means_the_better_tail_is_taken() -> None:
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (lambda epsilon: dpb.IMED(), "Expected 'it' to keep ε = 0.5, but nothing is proved of it"),
-        (lambda epsilon: dpb.DPUCB(epsilon=epsilon, variant="published"), "to keep ε = 0.5, but ε = 1 is proved of it"),
-        (lambda epsilon: dpb.DPIMED(epsilon=3.0), "to keep ε = 0.5, but ε = 3 is proved of it"),
+        (lambda epsilon: dpb.IMED(), "Expected 'it' to keep ε = 0.5, but nothing is proved for it"),
+        (
+            lambda epsilon: dpb.DPUCB(epsilon=epsilon, variant="published"),
+            "to keep ε = 0.5, but ε = 1 is proved for it",
+        ),
+        (lambda epsilon: dpb.DPIMED(epsilon=3.0), "to keep ε = 0.5, but ε = 3 is proved for it"),
     ],
 )
 def test_a_policy_that_does_not_keep_epsilon_is_refused(policy: Contender, message: str) -> None:
@@ -290,7 +293,7 @@ def test_a_cost_below_zero_is_told_as_it_is() -> None:
     ],
 )
 def test_numbers_have_the_digits_that_their_margins_leave(value: float, margin: float, most: int, text: str) -> None:
-    assert shown(value, margin, most=most) == text
+    assert value_with_margin(value, margin, most=most) == text
 
 
 def test_the_best_of_several_policies() -> None:

@@ -13,7 +13,7 @@ from numba.core.errors import TypingError
 from counter_parts import parts_of
 from dpbandits import _kernel
 from dpbandits._kernel import generic, kernel
-from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
+from dpbandits.auditing.replay_noise import COUNTERS, RELEASES, WatchedNoise
 from dpbandits.engine.kernels import register_kernels
 from dpbandits.environments.binomial import binomial
 from dpbandits.mechanisms import (
@@ -144,10 +144,10 @@ def test_a_source_before_another_one_draws_the_same() -> None:
     direct, plain, compiled = np.zeros(80), np.zeros(80), np.zeros(80)
     _every_draw(SeededNoise(4), direct)
     for run, out in ((_every_draw, plain), (njit(_every_draw), compiled)):
-        noise = WatchedNoise(SeededNoise(4), np.zeros(50), np.zeros(SEEN, dtype=np.int64))
+        noise = WatchedNoise(SeededNoise(4), np.zeros(50), np.zeros(COUNTERS, dtype=np.int64))
         run(noise, out)
         assert out.tolist() == direct.tolist()
-        assert noise.seen[RELEASES] == 40
+        assert noise.counters[RELEASES] == 40
         assert noise.values[:40].tolist() == direct.reshape(-1, 8)[:, :4].ravel().tolist()
 
 

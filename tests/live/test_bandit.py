@@ -654,7 +654,7 @@ def test_after_a_failed_step_nothing_is_seen_or_done() -> None:
     assignments = [bandit.assign() for _ in range(2 * PLAYS)]
     for a in assignments[: 2 * PLAYS - 2]:
         bandit.close(a, 1.0)
-    with pytest.raises(dpb.StepError, match=r"^A step ended with OSError\. What it said is not repeated") as failed:
+    with pytest.raises(dpb.StepError, match=r"^A step ended with OSError\. Its message is not repeated") as failed:
         bandit.close(assignments[-2], 1.0)
     assert "publish" not in str(failed.value)
     for step in (bandit.assign, bandit.select, bandit.spent, bandit.estimates, bandit.to_json, lambda: bandit.ledger):

@@ -165,9 +165,9 @@ def test_a_batch_is_one_record_with_its_releases(tmp_path: Path, monkeypatch: py
     written: list[dict[str, Any]] = []
     append = Journal.append
 
-    def appended(self: Journal, record: dict[str, Any], *, durable_mark: bool = False, agreed: Any = None) -> None:
+    def appended(self: Journal, record: dict[str, Any], *, durable_mark: bool = False, before_mark: Any = None) -> None:
         written.append({**record, "durable": durable_mark})
-        append(self, record, durable_mark=durable_mark, agreed=agreed)
+        append(self, record, durable_mark=durable_mark, before_mark=before_mark)
 
     monkeypatch.setattr(Journal, "append", appended)
     assignments = bandit.assign_many([None] * (2 * PLAYS))

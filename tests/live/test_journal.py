@@ -618,7 +618,7 @@ def test_a_full_disk_ends_the_bandit_and_the_journal_goes_on(tmp_path: Path, mon
             bandit.assign()
         with pytest.raises(dpb.JournalError, match="cannot be written: No space left on device"):
             opened(tmp_path / "another")
-    with pytest.raises(RuntimeError, match="open that anew"):
+    with pytest.raises(RuntimeError, match="open it again"):
         bandit.assign()
     again = opened(path)
     assert again.open_assignments() == [first]

@@ -212,5 +212,5 @@ def test_what_a_witness_did_not_confirm_is_not_shown(tmp_path: Path, monkeypatch
 def test_a_mark_that_never_stands_still_is_not_believed(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = iter(range(10**6))
     monkeypatch.setattr("dpbandits.live.acknowledged_records._content", lambda path: mark_of(next(numbers), "0" * 16))
-    with pytest.raises(dpb.JournalError, match="changed at every look"):
+    with pytest.raises(dpb.JournalError, match="changed whenever it was read"):
         looked(journal)

@@ -12,7 +12,7 @@ from shared_noise import SharedNoise
 
 def due_noise() -> LiveNoise:
     noise = LiveNoise(scale_bits=24)
-    noise.due(1, 2.0, 0.75)
+    noise.allow(1, 2.0, 0.75)
     return noise
 
 

@@ -14,7 +14,7 @@ from blocking import uninstall
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.persistence import journal_overview
-from dpbandits.live.reporting.findings import Findings, short_names, shortened
+from dpbandits.live.reporting.findings import Findings, short_names, shortened_name
 from dpbandits.live.reporting.release_history import spent_over_releases
 from shared_noise import SharedNoise
 from shown_to_owner import drawn_in, page_of
@@ -205,7 +205,7 @@ def test_the_figure_ends_where_the_bandit_is(tmp_path: Path) -> None:
 def test_short_names() -> None:
     assert short_names(["A", "B"], 10) == ["A", "B"]
     assert short_names(["same" * 10] * 2, 9) == ["sames…ame"] * 2
-    assert shortened("abcdefghij", 7) == "abcd…ij"
+    assert shortened_name("abcdefghij", 7) == "abcd…ij"
     assert len(set(short_names([f"{'x' * 50}{number}{'y' * 50}" for number in range(99)], 12))) == 99
 
 

@@ -12,18 +12,18 @@ def units_of(contributions: int = 1, *, sticky: bool = True, repeats: bool = Tru
 def test_a_key_and_a_name_of_the_same_text_have_different_hashes() -> None:
     units = units_of()
     (visit,) = units.hashed_visits([("text", "text")])
-    assert len({units.hashed("text"), units.hashed_key("text"), visit.key}) == 3
+    assert len({units.hashed_unit("text"), units.hashed_key("text"), visit.key}) == 3
     assert all(map(is_hash, (visit.unit, visit.key, units.hashed_key("text"))))
 
 
 def test_a_name_is_the_same_however_it_is_encoded() -> None:
     units = units_of()
-    assert units.hashed("Jos\u00e9") == units.hashed("Jose\u0301") != units.hashed("Jose")
-    assert units.hashed(7) == units.hashed("7")
+    assert units.hashed_unit("Jos\u00e9") == units.hashed_unit("Jose\u0301") != units.hashed_unit("Jose")
+    assert units.hashed_unit(7) == units.hashed_unit("7")
 
 
 def test_every_experiment_has_a_key_of_its_own() -> None:
-    assert units_of().hashed("Zebedee") != units_of().hashed("Zebedee")
+    assert units_of().hashed_unit("Zebedee") != units_of().hashed_unit("Zebedee")
 
 
 def test_a_key_of_a_visit_is_that_of_one_person() -> None:
@@ -35,7 +35,7 @@ def test_a_key_of_a_visit_is_that_of_one_person() -> None:
 @pytest.mark.parametrize("sticky", [True, False])
 def test_an_assignment_that_enters_nothing_uses_up_nothing(sticky: bool) -> None:
     units = units_of(sticky=sticky)
-    early = units.hashed("early")
+    early = units.hashed_unit("early")
     units.note(early, arm=1, number=11, enters=False)
     assert units.may_enter(early)
     assert units.fixed_arm(early) == (1 if sticky else None)
@@ -47,17 +47,17 @@ def test_an_assignment_that_enters_nothing_uses_up_nothing(sticky: bool) -> None
 
 def test_a_person_enters_as_often_as_declared() -> None:
     units = units_of(3)
-    person = units.hashed("p")
+    person = units.hashed_unit("p")
     for number in (1, 2, 3):
         assert units.may_enter(person)
         units.note(person, arm=0, number=number, enters=True)
     assert not units.may_enter(person)
-    assert units.may_enter(units.hashed("q"))
+    assert units.may_enter(units.hashed_unit("q"))
 
 
 def test_nothing_is_remembered_of_people_without_a_name() -> None:
     units = units_of()
-    assert units.hashed(None) is None
+    assert units.hashed_unit(None) is None
     units.note(None, arm=0, number=1, enters=True)
     assert units.may_enter(None)
     assert units.fixed_arm(None) is None

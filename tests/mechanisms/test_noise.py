@@ -267,7 +267,7 @@ def test_mechanisms_are_not_kept_for_ever() -> None:
 
 def test_a_noise_source_that_is_shared_by_threads_keeps_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread may clear the cache after a mechanism was put there."""
-    monkeypatch.setattr("dpbandits.mechanisms.secure._KEPT", 1)
+    monkeypatch.setattr("dpbandits.mechanisms.secure._MOST_KEPT", 1)
     noise = SecureNoise()
 
     class Clearing(dict[Any, Any]):
@@ -403,5 +403,5 @@ def test_recorder_refuses_rows_before_it_draws() -> None:
 
 
 def test_unknown_noise_sources_are_refused() -> None:
-    with pytest.raises(TypeError, match="Generator is no noise source"):
+    with pytest.raises(TypeError, match="Generator is not a noise source"):
         release(np.random.default_rng(0), 1.0, 1.0)

@@ -225,7 +225,9 @@ def is_interleaving(drawn: list[Drawn], streams: list[list[Drawn]]) -> bool:
 def test_the_taint_runs_reach_every_line_of_every_kernel() -> None:
     """Otherwise a leak could hide in a line that they never execute."""
     kernels = {
-        function.__code__ for function in _kernel.KERNELS if function.__module__.startswith("dpbandits.policies")
+        function.__code__
+        for function in _kernel.KERNELS
+        if (function.__module__ or "").startswith("dpbandits.policies")
     }
     seen: set[tuple[CodeType, int]] = set()
 

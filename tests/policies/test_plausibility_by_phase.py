@@ -12,8 +12,8 @@ from scipy.optimize import minimize_scalar
 from dpbandits.mechanisms import LAPLACE
 from dpbandits.mechanisms.state import allocate
 from dpbandits.policies.phases import Phases, Tally
-from dpbandits.policies.plausibility import exponent, learn, plausible
-from dpbandits.policies.plausibility_by_phase import ByPhase, PhaseSums, cost, root_of_slope
+from dpbandits.policies.plausibility import exponent, largest_plausible_mean, learn
+from dpbandits.policies.plausibility_by_phase import PhaseSums, PlausibilityByPhase, cost, root_of_slope
 from dpbandits.theory import bernoulli_kl, private_divergence
 from oracles import phase_cost
 
@@ -28,7 +28,7 @@ class Arm:
     def __init__(self, epsilon: float, sizes: list[int], values: list[float]) -> None:
         self.epsilon, self.sizes, self.values = epsilon, np.array(sizes, dtype=float), np.array(values)
         axes = {"arms": 1, "phases": len(sizes)}
-        self.plausibility = ByPhase(epsilon, -math.expm1(-epsilon))
+        self.plausibility = PlausibilityByPhase(epsilon, -math.expm1(-epsilon))
         self.phases = Phases(np.cumsum(sizes), self.sizes, 1 / epsilon, LAPLACE)
         self.tally: Any = allocate(Tally, axes, float)
         self.kept: Any = allocate(PhaseSums, axes, float)
@@ -47,8 +47,8 @@ class Arm:
     def exponent(self, mean: float) -> float:
         return float(exponent(self.plausibility, self.kept, self.phases, self.tally, 0, mean))
 
-    def plausible(self, level: float) -> float:
-        return float(plausible(self.plausibility, self.kept, self.phases, self.tally, 0, level))
+    def largest_plausible_mean(self, level: float) -> float:
+        return float(largest_plausible_mean(self.plausibility, self.kept, self.phases, self.tally, 0, level))
 
     def brute_cost(self, z: float) -> float:
         return phase_cost(self.epsilon, self.sizes, self.values, z)
@@ -132,7 +132,7 @@ def test_the_exponent_is_the_rise_of_the_cost() -> None:
 def test_plausible_inverts_the_exponent(level: float) -> None:
     inverted = 0
     for arm in ARMS:
-        mean = arm.plausible(level)
+        mean = arm.largest_plausible_mean(level)
         assert arm.mean <= mean <= 1 - EDGE
         if mean == 1 - EDGE:  # every mean is plausible
             assert arm.exponent(mean) <= level

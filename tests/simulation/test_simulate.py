@@ -245,7 +245,7 @@ def test_new_kernels_for_old_params_are_refused() -> None:
         return 1
 
     for environment in (TWO, Uniform([0.1, 0.2], [0.3, 0.4])):  # numba would reuse the old code in both
-        with pytest.raises(dpb.InvalidInput, match="define the class anew"):
+        with pytest.raises(dpb.InvalidInput, match="define the class again"):
             dpb.simulate(policy, environment, horizon=10, runs=1, seed=1)
     select.register(params_class)(before)
     assert dpb.simulate(policy, TWO, horizon=10, runs=1, seed=1).final_regret("wrong") == 0

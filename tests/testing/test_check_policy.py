@@ -111,7 +111,7 @@ class Mistaken(Policy):
         ("hold", "hold", r"`hold` promises \d+ plays of arm \d from t = 61 on, and at 62 `select` says"),
         ("memory", "JSON", "with its state through JSON at t = "),
         ("unannounced", "ledger", "with other noise than `blocks` announces"),
-        ("compiled", "compiled twin", "compiled it plays other arms than in plain Python, in"),
+        ("compiled", "compiled twin", "its compiled kernels play other arms than plain Python does, in"),
         ("steps", "blocks and steps", r"regret at t = \d+ has another distribution in blocks than in steps"),
         ("first", "symmetry", "regret depends on the order of the arms"),
     ],

@@ -22,6 +22,10 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
 
     `info["regret"]` is how much less than the best arm the chosen one gives on average.
 
+    Args:
+        environment: one of ours, such as `Bernoulli([0.9, 0.6])`.
+        horizon: how many steps an episode has.
+
     >>> import dpbandits as dpb
     >>> env = gymnasium.make("dpbandits/Bandit-v0", environment=dpb.Bernoulli([0.9, 0.6]), horizon=100)
     >>> observation, info = env.reset(seed=1)
@@ -50,13 +54,13 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         return np.int64(0), {}
 
     def step(self, action: np.int64) -> tuple[np.int64, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Play an arm."""
+        """Play an arm; return the observation, the reward, whether the episode ended or was cut off, and `info`."""
         if not self.action_space.contains(action):
             raise InvalidInput(f"Expected action={action!r} to be an arm in [0, {self.environment.arms}).")
         self._t += 1
-        drawn = float(reward(self._params, int(action), self._t, SeededNoise(self.np_random)))
+        value = float(reward(self._params, int(action), self._t, SeededNoise(self.np_random)))
         info = {"regret": float(self.environment.gaps[action])}
-        return np.int64(0), drawn, False, self._t >= self.horizon, info
+        return np.int64(0), value, False, self._t >= self.horizon, info
 
 
 gymnasium.register("dpbandits/Bandit-v0", entry_point="dpbandits.adapters.gymnasium:BanditEnv")

@@ -67,7 +67,7 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
     def bandit(self) -> Bandit:
         """The bandit at work: its guarantee, estimates and ledger."""
         if self._bandit is None:
-            raise InvalidInput("Expected a pull before: it brings the arms.")
+            raise InvalidInput("Expected a pull first: it brings the arms.")
         return self._bandit
 
     def _pull(self, arm_ids: Sequence[str | int]) -> str | int:

@@ -5,8 +5,8 @@ next may depend on those before: a reward is charged with everything that it was
 schedule from which a run takes a part. The largest of its runs bounds it with any delta, too, and the smaller of the
 two counts.
 
-All these bound the loss from above. What is certainly lost is `shown`: by the releases that a reward begins with in
-every run, whatever the noise, for they are fixed in advance; or by a run that witnesses it (witness.py).
+All these bound the loss from above. `certain_loss` is what is certainly lost: by the releases that a reward begins with
+in every run, whatever the noise, for they are fixed in advance; or by a run that witnesses it (witness.py).
 """
 
 import math
@@ -27,7 +27,7 @@ _FIRST = 1024  # rewards of which it is noted what they begin with
 _COMPOSED = 3  # beginnings that are composed, of each order
 
 
-class Shown(NamedTuple):
+class CertainLoss(NamedTuple):
     """A loss that is certain, of which reward, and who chose the noise."""
 
     epsilon: float = 0.0
@@ -51,15 +51,17 @@ class Account:
         self.losses = np.zeros(steps)
         self.epsilon, self.worst, self.adversary = 0.0, 0, "usual"
         self._pure = np.zeros(steps)  # the largest loss of every reward
-        self._by = np.zeros(steps, dtype=np.int64)  # and in whose run
+        self._worst_runs = np.zeros(steps, dtype=np.int64)  # and in whose run
         self._adversaries: list[str] = []
         self._charges: list[_Charge] = []
         self._columns: dict[Event, int] = {}  # a number for every event that was seen
         self._places: dict[frozenset[tuple[int, int]], int] = {}
-        self._known: list[tuple[Counter[int], float]] = []  # the releases of a reward in a run, and their pure loss
+        self._release_sets: list[
+            tuple[Counter[int], float]
+        ] = []  # the releases of a reward in a run, and their pure loss
         self._has_events = delta > 0  # and every release has its own noise, so that events can be composed
-        self.shown = Shown()
-        self.followed = np.zeros(steps, dtype=np.bool_)
+        self.certain_loss = CertainLoss()
+        self.is_followed = np.zeros(steps, dtype=np.bool_)
         self._beginnings: dict[int, tuple[tuple[float, int], ...]] = {}  # of the first rewards, in all runs so far
         self._times: Counter[int] = Counter()  # in how many runs they were followed
         self._has_draws = False  # random numbers that nobody sees
@@ -73,7 +75,7 @@ class Account:
         is_pure = GAUSSIAN not in noise.mechanisms
         self._has_events &= noise.has_noise_for_each()
         events = {} if is_pure and not self._has_events else noise.events()
-        losses = noise.losses() if is_pure else {n: _size(found) for n, found in events.items()}
+        losses = noise.losses() if is_pure else {n: _size(releases) for n, releases in events.items()}
         places: dict[tuple[int, ...], int] = {}  # of lists of the same events, which are the same objects here
         for number, loss in losses.items():
             last = until.get(number, number)
@@ -88,25 +90,26 @@ class Account:
 
     def _follow(self, noise: TaintNoise, until: dict[int, int]) -> None:
         """Note which rewards are followed, and cut what they begin with to what it is in this run, too."""
-        found = noise.beginnings(_FIRST)
-        for first, last in (until or {number: number for number in found}).items():
-            self.followed[first - 1 : last] = True
-            now = found.get(first, ())
+        beginnings = noise.beginnings(_FIRST)
+        for first, last in (until or {number: number for number in beginnings}).items():
+            self.is_followed[first - 1 : last] = True
+            beginning = beginnings.get(first, ())
             for number in range(first, min(last, _FIRST) + 1):
-                before = self._beginnings.get(number, now)
-                if before is not now and before != now:
+                before = self._beginnings.get(number, beginning)
+                if before is not beginning and before != beginning:
                     before = tuple(
-                        one for one, _ in takewhile(lambda both: both[0] == both[1], zip(before, now, strict=False))
+                        one
+                        for one, _ in takewhile(lambda both: both[0] == both[1], zip(before, beginning, strict=False))
                     )
                 self._beginnings[number] = before
                 self._times[number] += 1
 
-    def show(self, epsilon: float, reward: int, adversary: str) -> None:
+    def note_certain_loss(self, epsilon: float, reward: int, adversary: str) -> None:
         """Note a loss that is certain, if it is the largest so far."""
-        if epsilon > self.shown.epsilon:
-            self.shown = Shown(epsilon, reward, adversary)
+        if epsilon > self.certain_loss.epsilon:
+            self.certain_loss = CertainLoss(epsilon, reward, adversary)
 
-    def _show_beginnings(self, enough: float) -> None:
+    def _note_beginnings(self, enough: float) -> None:
         """Releases that a reward begins with in all runs are fixed in advance, and what they lose is certain.
 
         Not if random numbers were drawn: a coin that leaves rewards out now and then protects all of them.
@@ -117,73 +120,75 @@ class Account:
         for number, beginning in sorted(self._beginnings.items()):
             if self._times[number] == len(self._adversaries):
                 first.setdefault(beginning, number)
-        found = [(number, [event_of(*each) for each in beginning]) for beginning, number in first.items()]
+        candidates = [(number, [event_of(*each) for each in beginning]) for beginning, number in first.items()]
         if self.delta > 0:  # composing takes its time
-            by_rho = sorted(found, key=lambda each: -sum_up(map(rho_of, each[1])))
-            by_loss = sorted(found, key=lambda each: -epsilon_below(each[1], 0.0))
-            found = by_rho[:_COMPOSED] + by_loss[:_COMPOSED]
-        for number, events in found:
+            by_rho = sorted(candidates, key=lambda each: -sum_up(map(rho_of, each[1])))
+            by_loss = sorted(candidates, key=lambda each: -epsilon_below(each[1], 0.0))
+            candidates = by_rho[:_COMPOSED] + by_loss[:_COMPOSED]
+        for number, events in candidates:
             loss = epsilon_below(events, self.delta)
             if loss > enough:
-                self.show(loss, number, "any")
+                self.note_certain_loss(loss, number, "any")
 
     def _note(self, first: int, last: int, loss: float, pure: float) -> None:
         rewards = slice(first - 1, last)
         self.losses[rewards] = np.maximum(self.losses[rewards], loss)
-        self._by[rewards] = np.where(self._pure[rewards] < pure, len(self._adversaries) - 1, self._by[rewards])
+        self._worst_runs[rewards] = np.where(
+            self._pure[rewards] < pure, len(self._adversaries) - 1, self._worst_runs[rewards]
+        )
         self._pure[rewards] = np.maximum(self._pure[rewards], pure)
 
     def _place(self, events: list[Event], pure: float) -> int:
-        counted = Counter(self._columns.setdefault(event, len(self._columns)) for event in events)
-        key = frozenset(counted.items())
+        event_counter = Counter(self._columns.setdefault(event, len(self._columns)) for event in events)
+        key = frozenset(event_counter.items())
         if key not in self._places:
-            self._places[key] = len(self._known)
-            self._known.append((counted, pure))
+            self._places[key] = len(self._release_sets)
+            self._release_sets.append((event_counter, pure))
         return self._places[key]
 
     def settle(self, enough: float) -> None:
         """Find the worst reward; one that loses more than `enough` is bad enough. Then see what of it is certain."""
         self._settle(enough)
         if self.epsilon > enough:
-            self._show_beginnings(enough)
+            self._note_beginnings(enough)
 
     def _settle(self, enough: float) -> None:
         if not self._has_events:
             worst = int(np.argmax(self._pure))
             if self._adversaries:
-                self.say(float(self._pure[worst]), worst + 1, self._adversaries[self._by[worst]])
+                self.note_loss(float(self._pure[worst]), worst + 1, self._adversaries[self._worst_runs[worst]])
             return
         for number, events, pure in self._largest():
             composed = compose(events, self.delta).epsilon
-            by = self._adversaries[self._by[number - 1]] if pure <= composed else "any"
-            self.say(min(pure, composed), number, by)
+            by = self._adversaries[self._worst_runs[number - 1]] if pure <= composed else "any"
+            self.note_loss(min(pure, composed), number, by)
             if self.epsilon > enough:
                 return
 
-    def say(self, epsilon: float, worst: int, adversary: str) -> None:
+    def note_loss(self, epsilon: float, worst: int, adversary: str) -> None:
         """Note a loss if it is the largest so far."""
         if epsilon > self.epsilon:
             self.epsilon, self.worst, self.adversary = epsilon, worst, adversary
 
     def _largest(self) -> Iterator[tuple[int, list[Event], float]]:
         """Yield rewards, all their events and their largest pure loss, unless another has as much of both."""
-        counts = np.zeros((len(self._known), len(self._columns)), dtype=np.int64)
-        for place, (counted, _) in enumerate(self._known):
-            counts[place, list(counted)] = list(counted.values())
-        pure = np.array([loss for _, loss in self._known])
+        counts = np.zeros((len(self._release_sets), len(self._columns)), dtype=np.int64)
+        for place, (event_counter, _) in enumerate(self._release_sets):
+            counts[place, list(event_counter)] = list(event_counter.values())
+        pure = np.array([loss for _, loss in self._release_sets])
         together: dict[frozenset[int], int] = {}
         for number, places in self._together():
             together.setdefault(places, number)
-        found = [
+        candidates = [
             (number, counts[list(places)].max(axis=0), float(pure[list(places)].max()))
             for places, number in together.items()
         ]
         events = list(self._columns)
-        kept: list[tuple[NDArray[np.int64], float]] = []
-        for number, counted_all, loss in sorted(found, key=lambda each: (-int(each[1].sum()), -each[2])):
-            if not any(loss <= larger and (counted_all <= other).all() for other, larger in kept):
-                kept.append((counted_all, loss))
-                yield number, [events[column] for column in np.repeat(np.arange(len(events)), counted_all)], loss
+        largest: list[tuple[NDArray[np.int64], float]] = []
+        for number, event_counts, loss in sorted(candidates, key=lambda each: (-int(each[1].sum()), -each[2])):
+            if not any(loss <= larger and (event_counts <= other).all() for other, larger in largest):
+                largest.append((event_counts, loss))
+                yield number, [events[column] for column in np.repeat(np.arange(len(events)), event_counts)], loss
 
     def _together(self) -> Iterator[tuple[int, frozenset[int]]]:
         """Yield, for every stretch of rewards, its first and what it was charged with in any run."""

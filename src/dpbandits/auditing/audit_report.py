@@ -5,13 +5,13 @@ from pathlib import Path
 
 from dpbandits._writing import write_file
 from dpbandits.auditing.audit_figures import losses_svg, ratios_svg
-from dpbandits.auditing.exact import ExactAudit
+from dpbandits.auditing.exact_losses import ExactAudit
 from dpbandits.auditing.sampled_audit import Audit
-from dpbandits.auditing.sentences import sentence, settings, shown_rewards, verdict
+from dpbandits.auditing.sentences import rewards_text, sentence, settings, verdict
 from dpbandits.document import Badge, Block, Bullets, Code, Heading, Paragraph, Picture, Pictures, Table, to_html
 from dpbandits.policies.labels import label
 
-_SHOWS = (
+_MEANING = (
     ("A refutation", "is a fact about the program, up to the stated confidence: the claim is false."),
     (
         "No refutation",
@@ -20,8 +20,8 @@ _SHOWS = (
     ),
     (
         "The exact account",
-        "holds for the releases of the runs that were played, whatever the rewards were; it does not see a leak that "
-        "goes another way than the policy's own code, such as a log or the time a computer needs.",
+        "holds for the releases of the runs that were played, whatever the rewards were. It does not see leaks outside "
+        "the policy's own code, such as a log or the time that a computation takes.",
     ),
 )
 
@@ -33,63 +33,64 @@ def write_report(path: Path, parts: Sequence[Audit | ExactAudit], command: str |
     """Write the page of attacks and exact accounts of one policy. `command` repeats them."""
     title = f"Audit of {label(parts[0].policy)}"
     blocks: list[Block] = [Heading(title, 1)]
-    for found in parts:
-        if isinstance(found, Audit):
-            blocks += [Heading(_ATTACKS[found.view]), *_sampled(found)]
+    for audit in parts:
+        if isinstance(audit, Audit):
+            blocks += [Heading(_ATTACKS[audit.view]), *_sampled(audit)]
         else:
-            blocks += [Heading("Exact account"), *_exact(found)]
-    blocks += [Heading("What this shows"), Bullets(_SHOWS)]
+            blocks += [Heading("Exact account"), *_exact(audit)]
+    blocks += [Heading("What this shows"), Bullets(_MEANING)]
     if command is not None:
         blocks += [Heading("Again"), Bullets((("The same audit:", Code(command)),))]
     return write_file(path, to_html(blocks, title).encode())
 
 
-def _sampled(found: Audit) -> list[Block]:
-    delta = found.claim.delta
+def _sampled(audit: Audit) -> list[Block]:
+    delta = audit.claim.delta
     rows = tuple(
         (
-            shown_rewards(tested.rewards),
-            shown_rewards(tested.neighbours),
+            rewards_text(tested.rewards),
+            rewards_text(tested.neighbours),
             f"{tested.position}",
             tested.event,
-            f"{tested.found:,} against {tested.other:,} of {tested.trials:,} each",
+            f"{tested.hits:,} against {tested.neighbour_hits:,} of {tested.trials:,} each",
             f"{tested.ratio(delta):.4f}",
             f"{tested.bound:.4f}",
         )
-        for tested in found.tested
+        for tested in audit.tested
     )
     header = ("rewards", "neighbours", "differ at", "event", "came", "ln of the ratio", "epsilon is at least")
     return [
-        _verdict(found),
-        _settings(found),
+        _verdict(audit),
+        _settings(audit),
         Paragraph(
-            "Found by a search over reward sequences with one part of the trials, tested with fresh ones. Bounds are "
-            "those of Clopper and Pearson, and hold together."
+            "A search over reward sequences found these events with one part of the trials; fresh trials tested them. "
+            "The bounds are those of Clopper and Pearson, and hold together."
         ),
         Table(header, rows),
-        Pictures((Picture("ratios.svg", ratios_svg(found), "Ratios of events, tested and explored"),)),
+        Pictures((Picture("ratios.svg", ratios_svg(audit), "Ratios of events, tested and explored"),)),
     ]
 
 
-def _exact(found: ExactAudit) -> list[Block]:
-    pictures = Pictures((Picture("losses.svg", losses_svg(found), "Loss of every reward by its time"),))
+def _exact(audit: ExactAudit) -> list[Block]:
+    pictures = Pictures((Picture("losses.svg", losses_svg(audit), "Loss of every reward by its time"),))
     blocks: list[Block] = [
-        _verdict(found),
-        _settings(found),
+        _verdict(audit),
+        _settings(audit),
         Paragraph(
             "The policy was played with rewards that cannot be read: they carry their linear form, and only a release "
-            "opens it. The loss of a reward is the sum, over the releases it is in, of what hiding it there costs."
+            "opens it. The loss of a reward is the sum, over the releases that contain it, of what hiding it there "
+            "costs."
         ),
     ]
     # After a leak there is no account.
-    return [*blocks, pictures] if found.leak is None and (found.refuted or found.unknown is None) else blocks
+    return [*blocks, pictures] if audit.leak is None and (audit.refuted or audit.unknown is None) else blocks
 
 
-def _verdict(found: Audit | ExactAudit) -> Table:
-    is_decided = isinstance(found, ExactAudit) and found.unknown is None
-    kind = "fails" if found.refuted else "holds" if is_decided else "undecided"
-    return Table(("verdict", "found"), ((Badge(verdict(found), kind), sentence(found)),))
+def _verdict(audit: Audit | ExactAudit) -> Table:
+    is_decided = isinstance(audit, ExactAudit) and audit.unknown is None
+    kind = "fails" if audit.refuted else "holds" if is_decided else "undecided"
+    return Table(("verdict", "result"), ((Badge(verdict(audit), kind), sentence(audit)),))
 
 
-def _settings(found: Audit | ExactAudit) -> Table:
-    return Table(("", ""), tuple(settings(found)))
+def _settings(audit: Audit | ExactAudit) -> Table:
+    return Table(("", ""), tuple(settings(audit)))

@@ -10,7 +10,7 @@ _POSITIVE = 2**63 - 1
 
 
 class Decisions(NamedTuple):
-    """Arrays to be filled in, as far as they go.
+    """Arrays to fill in, as far as they go.
 
     Where it fits into 62 bits (`is_exact`) the digits of a code are the arms, to the base of their number; otherwise it
     is a hash of the times at which the arm changed.
@@ -23,12 +23,12 @@ class Decisions(NamedTuple):
 
 
 class Memo(NamedTuple):
-    """Where a run is."""
+    """The position of a run, which its trace carries from note to note."""
 
     run: int
     row: int  # of the paths
     code: int
-    made: int  # decisions
+    decisions: int  # decisions
 
 
 @note_start.register(Decisions)
@@ -44,7 +44,7 @@ def _switch(trace: Decisions, memo: Memo, t: int, arm: int) -> Memo:
     if not trace.is_exact:
         code = ((code + t * trace.arms + int(arm)) * _MULTIPLIER) & _POSITIVE
         code ^= code >> 29
-    return Memo(memo.run, memo.row, code, memo.made)
+    return Memo(memo.run, memo.row, code, memo.decisions)
 
 
 @note_plays.register(Decisions)
@@ -56,7 +56,7 @@ def _plays(trace: Decisions, memo: Memo, t: int, arm: int, plays: int) -> Memo:
             code = code * trace.arms + arm
     if memo.run < len(trace.codes):
         trace.codes[memo.run] = code
-    if memo.made < trace.paths.shape[1]:
-        trace.paths[memo.row, memo.made, 0] = arm
-        trace.paths[memo.row, memo.made, 1] = plays
-    return Memo(memo.run, memo.row, code, memo.made + 1)
+    if memo.decisions < trace.paths.shape[1]:
+        trace.paths[memo.row, memo.decisions, 0] = arm
+        trace.paths[memo.row, memo.decisions, 1] = plays
+    return Memo(memo.run, memo.row, code, memo.decisions + 1)

@@ -1,4 +1,4 @@
-"""Whether what was read shows: two runs with the same released values that go different ways.
+"""Whether a reward that was read becomes public: two runs with the same released values that go different ways.
 
 A kernel that reads a reward need not let it out. One that is rounded by a coin, or compared with a threshold, and gets
 its noise afterwards, may be private. It is let out for certain if the rewards of two runs differ in one, the released
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
+from dpbandits.auditing.replay_noise import COUNTERS, RELEASES, WatchedNoise
 from dpbandits.auditing.taint import TaintNoise
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import CARRIED, LAPLACE, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
-from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
+from dpbandits.mechanisms.linear import Leak, Secret, Unknown, value_and_form
 from dpbandits.policies.policy import Policy
 
 _TRIES = 12
@@ -26,11 +26,11 @@ _RELEASES = 4096
 _COIN = "random numbers were drawn"
 
 
-class _Other(BaseException):
+class _ImpossibleRelease(BaseException):
     """A released value that these rewards cannot have, or one too many."""
 
 
-class _Repeated:
+class _RepeatingNoise:
     """A noise source that gives what was released once more. What it reserves cannot be read, and it draws nothing."""
 
     def __init__(self, values: list[float]) -> None:
@@ -38,36 +38,36 @@ class _Repeated:
         self.releases = self.reserved = 0
 
 
-@release.register(_Repeated)
-def _release(noise: _Repeated, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
+@release.register(_RepeatingNoise)
+def _release(noise: _RepeatingNoise, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     if noise.releases == len(noise.values):
-        raise _Other
+        raise _ImpossibleRelease
     released = noise.values[noise.releases]
     noise.releases += 1
-    value, form = parts(secret)
+    value, form = value_and_form(secret)
     if scale == CARRIED and not form and abs(value - released) > 1e-9 * (1 + abs(released)):
-        raise _Other
+        raise _ImpossibleRelease
     return released
 
 
-@reserve.register(_Repeated)
-def _reserve(noise: _Repeated, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Secret:
+@reserve.register(_RepeatingNoise)
+def _reserve(noise: _RepeatingNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Secret:
     noise.reserved += 1
     return Secret(0.0, {("noise", noise.reserved): 1})
 
 
-@uniform.register(_Repeated)
-def _uniform(noise: _Repeated) -> float:
+@uniform.register(_RepeatingNoise)
+def _uniform(noise: _RepeatingNoise) -> float:
     raise Unknown(_COIN)
 
 
-@normal.register(_Repeated)
-def _normal(noise: _Repeated) -> float:
+@normal.register(_RepeatingNoise)
+def _normal(noise: _RepeatingNoise) -> float:
     raise Unknown(_COIN)
 
 
-@beta.register(_Repeated)
-def _beta(noise: _Repeated, a: float, b: float) -> float:
+@beta.register(_RepeatingNoise)
+def _beta(noise: _RepeatingNoise, a: float, b: float) -> float:
     raise Unknown(_COIN)
 
 
@@ -81,35 +81,37 @@ def reading_shows(policy: Policy, arms: int, horizon: int, steps: int, seed: int
     for number in range(_TRIES):
         share = 1.0 if is_usual or number % 2 == 0 else 10 ** dice.uniform(-3, 3)
         source = TaintNoise(dice.getrandbits(62), lambda draw, share=share: share * draw.noise)  # type: ignore[misc]
-        watched = WatchedNoise(source, np.empty(_RELEASES), np.zeros(SEEN, dtype=np.int64))
+        watched_noise = WatchedNoise(source, np.empty(_RELEASES), np.zeros(COUNTERS, dtype=np.int64))
         level = dice.choice((0.2, 0.5, 0.8))
         rewards = [float(dice.random() < level) for _ in range(steps)]
-        seen = _seen(policy, arms, horizon, watched, rewards)
-        if len(seen) < steps or watched.seen[RELEASES] > _RELEASES:
+        history = _public_history(policy, arms, horizon, watched_noise, rewards)
+        if len(history) < steps or watched_noise.counters[RELEASES] > _RELEASES:
             continue
-        values = watched.values[: watched.seen[RELEASES]].tolist()
+        values = watched_noise.values[: watched_noise.counters[RELEASES]].tolist()
         for place in dice.sample(range(steps), min(steps, _POSITIONS)):
-            repeated = _Repeated(values)
-            changed = [*rewards[:place], 1 - rewards[place], *rewards[place + 1 :]]
+            repeating_noise = _RepeatingNoise(values)
+            neighbours = [*rewards[:place], 1 - rewards[place], *rewards[place + 1 :]]
             try:
-                others = _seen(policy, arms, horizon, repeated, changed)
-            except _Other:
+                other_history = _public_history(policy, arms, horizon, repeating_noise, neighbours)
+            except _ImpossibleRelease:
                 return True
-            if others != seen[: len(others)] or (len(others) == steps and repeated.releases < len(values)):
+            if other_history != history[: len(other_history)] or (
+                len(other_history) == steps and repeating_noise.releases < len(values)
+            ):
                 return True
     return False
 
 
-def _seen(policy: Policy, arms: int, horizon: int, noise: object, rewards: list[float]) -> list[bytes]:
+def _public_history(policy: Policy, arms: int, horizon: int, noise: object, rewards: list[float]) -> list[bytes]:
     """Return what is public after every step of a run with rewards that may be read, until noise is read."""
-    game, seen = Game(policy, arms, horizon, noise, object), []
+    game, history = Game(policy, arms, horizon, noise, object), []
     try:
         for t in range(1, len(rewards) + 1):
             game.play(lambda t, arm: rewards[t - 1], t)
-            seen.append(bytes(str(game.actions[-1]), "ascii") + _public(game.state))
+            history.append(bytes(str(game.actions[-1]), "ascii") + _public(game.state))
     except (Leak, Unknown):
         pass
-    return seen
+    return history
 
 
 def _public(state: Any) -> bytes:

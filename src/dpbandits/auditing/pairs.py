@@ -12,21 +12,21 @@ class Pair(NamedTuple):
     """Two reward sequences that differ at one time, where the first has 0 and the second has 1."""
 
     rewards: Given
-    changed: Given
+    neighbours: Given
     position: int  # from 1
 
 
 def pair_of(rewards: Iterable[float], position: int, arms: int) -> Pair:
     """Return the pair that differs at this time from 1 on, whatever the rewards have there."""
-    changed = list(rewards)
-    changed[position - 1] = 0.0
-    first = Given(changed, arms)
-    changed[position - 1] = 1.0
-    return Pair(first, Given(changed, arms), position)
+    sequence = list(rewards)
+    sequence[position - 1] = 0.0
+    first = Given(sequence, arms)
+    sequence[position - 1] = 1.0
+    return Pair(first, Given(sequence, arms), position)
 
 
 def all_pairs(steps: int, arms: int) -> list[Pair]:
-    """Return every pair of so many steps."""
+    """Return every pair of sequences with this many steps."""
     return [
         pair_of(rewards, position, arms)
         for rewards in product((0.0, 1.0), repeat=steps)
@@ -46,23 +46,25 @@ def first_pairs(steps: int, arms: int, many: int, dice: random.Random) -> list[P
         while True:
             yield _segments(steps, dice)
 
-    return [pair_of(rewards, early(steps, dice), arms) for rewards, _ in zip(sequences(), range(many), strict=False)]
+    return [
+        pair_of(rewards, early_time(steps, dice), arms) for rewards, _ in zip(sequences(), range(many), strict=False)
+    ]
 
 
-def varied(pair: Pair, dice: random.Random) -> Pair:
+def variation(pair: Pair, dice: random.Random) -> Pair:
     """Return a neighbour in the search: another time, or a stretch of rewards that is turned or all the same."""
     steps = len(pair.rewards.rewards)
     if dice.random() < 0.3:
-        return pair_of(pair.rewards.rewards, early(steps, dice), pair.rewards.arms)
+        return pair_of(pair.rewards.rewards, early_time(steps, dice), pair.rewards.arms)
     rewards = pair.rewards.rewards.tolist()
-    start = early(steps, dice) - 1
-    length = min(steps - start, early(steps, dice))
+    start = early_time(steps, dice) - 1
+    length = min(steps - start, early_time(steps, dice))
     value = dice.choice((0.0, 1.0, None))
     rewards[start : start + length] = [1.0 - r if value is None else value for r in rewards[start : start + length]]
     return pair_of(rewards, pair.position, pair.rewards.arms)
 
 
-def early(steps: int, dice: random.Random) -> int:
+def early_time(steps: int, dice: random.Random) -> int:
     """Return a time from 1 to `steps`, every scale as likely: early rewards are in most releases."""
     return min(steps, int((steps + 1) ** dice.random()))
 
@@ -71,5 +73,5 @@ def _segments(steps: int, dice: random.Random) -> list[float]:
     """Return rewards that stay the same for random stretches."""
     rewards: list[float] = []
     while len(rewards) < steps:
-        rewards += [float(dice.random() < 0.5)] * early(steps, dice)
+        rewards += [float(dice.random() < 0.5)] * early_time(steps, dice)
     return rewards[:steps]

@@ -46,34 +46,34 @@ class ReleasesView(View):
 
     name = "releases"
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
-        super().__init__(trials, delta, smallest_mass, planned)
-        self._seen: dict[Pair, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
-        self._arms = ActionsView(trials, delta, smallest_mass, planned)
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned_trials: int) -> None:
+        super().__init__(trials, delta, smallest_mass, planned_trials)
+        self._sampled_scores: dict[Pair, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._arms = ActionsView(trials, delta, smallest_mass, planned_trials)
         self._draws = False
 
     def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
         """Play every pair as often; half of the runs are for the arms if the policy draws random numbers."""
-        played = 0
-        if not self.seen.runs:  # a first look
+        trials_played = 0
+        if not self.statistics.runs:  # a first look
             self._scores(pairs[0], _FIRST_LOOK, SEARCH, number, 1)
-            played = 2 * _FIRST_LOOK
+            trials_played = 2 * _FIRST_LOOK
         if self._draws:
-            played += self._arms.sample(pairs, budget // 2, number)
+            trials_played += self._arms.sample(pairs, budget // 2, number)
             budget //= 2
         half = max(1, budget // len(pairs) // 2)
         for pair in pairs:
             scores = self._scores(pair, half, SEARCH, number)
-            before = self._seen.get(pair)
+            before = self._sampled_scores.get(pair)
             if before is not None:
                 scores = np.concatenate([before[0], scores[0]]), np.concatenate([before[1], scores[1]])
-            self._seen[pair] = scores
-        return played + 2 * half * len(pairs)
+            self._sampled_scores[pair] = scores
+        return trials_played + 2 * half * len(pairs)
 
     def candidates(self, pair: Pair) -> list[Candidate]:
         """Return the best threshold of each direction, and the best set of arms."""
-        found = self._arms.candidates(pair) if self._arms.has_sampled(pair) else []
-        one, other = (np.sort(side, axis=0) for side in self._seen[pair])
+        candidates = self._arms.candidates(pair) if self._arms.has_sampled(pair) else []
+        one, other = (np.sort(side, axis=0) for side in self._sampled_scores[pair])
         for is_reversed in (False, True):
             if is_reversed:
                 one, other = -other[::-1], -one[::-1]
@@ -82,8 +82,8 @@ class ReleasesView(View):
                 for score in range(SCORES)
                 if (candidate := self._candidate(pair, is_reversed, score, one[:, score], other[:, score])) is not None
             ]
-            found += sorted(of_direction, key=_rank)[:1]
-        return found
+            candidates += sorted(of_direction, key=_rank)[:1]
+        return candidates
 
     def _candidate(
         self, pair: Pair, is_reversed: bool, score: int, one: NDArray[Any], other: NDArray[Any]
@@ -106,14 +106,14 @@ class ReleasesView(View):
         if not isinstance(candidates[0].event, Threshold):
             return self._arms.count(pair, candidates, trials, number)
         sides = self._scores(pair, trials, TEST, number)
-        found = []
+        counts = []
         for candidate in candidates:
             score, limit = candidate.event
             one, other = (side[:, score] for side in sides)
             if candidate.is_reversed:
                 one, other = -other, -one
-            found.append((int(np.count_nonzero(one >= limit)), int(np.count_nonzero(other >= limit))))
-        return found
+            counts.append((int(np.count_nonzero(one >= limit)), int(np.count_nonzero(other >= limit))))
+        return counts
 
     def describe(self, candidate: Candidate) -> str:
         """Say what the threshold is."""
@@ -123,23 +123,23 @@ class ReleasesView(View):
         if score == RATIO:
             if limit >= _IMPOSSIBLE:
                 return "releases and arms that the other rewards cannot give"
-            shown = round(limit, 4) + 0.0  # no -0.0000
-            return f"releases that these rewards make at least e^{shown:.4f} times as likely as the others"
+            exponent = round(limit, 4) + 0.0  # no -0.0000
+            return f"releases that these rewards make at least e^{exponent:.4f} times as likely as the others"
         return _noises(score, limit, candidate.is_reversed)
 
     def _scores(self, pair: Pair, trials: int, *key: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the scores of runs with either rewards."""
         one, other = (
-            self.trials.scores(given, pair.rewards, pair.changed, trials, *key)
-            for given in (pair.rewards, pair.changed)
+            self.trials.scores(rewards, pair.rewards, pair.neighbours, trials, *key)
+            for rewards in (pair.rewards, pair.neighbours)
         )
         for side in (one, other):
             if np.isnan(side[:, RATIO]).any():
                 raise InvalidInput("Expected every scale of a release in (0, inf).")
             notes = side[:, NOTE].astype(np.int64)
-            self.seen.runs += len(side)
-            self.seen.unscored += int(np.count_nonzero(notes & UNSCORED))
-            self.seen.is_telling |= bool(side[:, RATIO].any() or (notes == DREW).any())  # arms tell, too
+            self.statistics.runs += len(side)
+            self.statistics.unscored += int(np.count_nonzero(notes & UNSCORED))
+            self.statistics.is_telling |= bool(side[:, RATIO].any() or (notes == DREW).any())  # arms tell, too
             self._draws |= bool((notes & DREW).any())
         return one, other
 

@@ -1,8 +1,8 @@
-"""Noise sources that look over a policy's shoulder: what it released, and what that says of given rewards.
+"""Noise sources that look over a policy's shoulder: what it released, and what that says about given rewards.
 
 `WatchedNoise` plays as usual and writes down every released value. `ForcedNoise` plays the same run again: every
 release gives the value that was written down, whatever the rewards are now, and adds up how likely it was with these.
-So what is said of two reward sequences is a function of what was released and played, and of nothing else.
+So what is said about two reward sequences is a function of what was released and played, and of nothing else.
 
 A reserved noise may be in several releases. Which ones, a run with marks tells: `reserve` gives a small number instead
 of zero, and by how much a secret then differs is what is in it. Three cases are understood, and exact: a noise that
@@ -19,7 +19,7 @@ from dpbandits.mechanisms.forwarding import forward_draws
 from dpbandits.mechanisms.release import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, release, reserve
 from dpbandits.mechanisms.response import response_chance
 
-# What is counted, by its place in `seen`.
+# What is counted, by its place in `counters`.
 RELEASES = 0
 EXPECTED = 1  # releases that were written down
 DRAWS = 2  # random numbers that protect nobody: with them a choice need not follow from the releases
@@ -31,10 +31,10 @@ UNKNOWN = 7  # releases with reserved noise that is not understood: they have no
 PENDING = 8  # reserved noises that have not left alone yet
 MODE = 9
 REPEATED = 10  # decisions
-SEEN = 11
+COUNTERS = 11
 # What a forced run does, in this order. Without reserved noise the first weighs, and is all there is to do.
 PLAIN, MARKED, WEIGHED = range(3)
-# Numbers, by their place in `known`.
+# Numbers, by their place in `measures`.
 DENSITY = 0  # log
 SQUARES = 1  # of the noises it takes, in their scales
 LARGEST = 2  # of them
@@ -43,7 +43,7 @@ SCALE = 4  # the last
 _FIRST = 5  # of the pending noises: mark, scale, mechanism of each, and what it was given as
 _EACH = 4
 _MOST = 8
-KNOWN = _FIRST + _EACH * _MOST
+MEASURES = _FIRST + _EACH * _MOST
 _BACK = 64  # releases among which an earlier one with the same noise is looked for
 _PATIENCE = 8
 _SAME = 1e-11
@@ -55,7 +55,7 @@ class WatchedNoise(NamedTuple):
 
     source: Any
     values: Any
-    seen: Any
+    counters: Any
 
 
 class ForcedNoise(NamedTuple):
@@ -67,18 +67,18 @@ class ForcedNoise(NamedTuple):
     values: Any
     marks: Any
     noises: Any
-    seen: Any
-    known: Any
+    counters: Any
+    measures: Any
 
 
 @release.register(WatchedNoise)
 @kernel
 def _release(noise: WatchedNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     value = release(noise.source, secret, scale, mechanism, arm)
-    place = noise.seen[RELEASES]
+    place = noise.counters[RELEASES]
     if place < len(noise.values):
         noise.values[place] = value
-    noise.seen[RELEASES] = place + 1
+    noise.counters[RELEASES] = place + 1
     return value
 
 
@@ -102,9 +102,9 @@ def log_density(value: float, secret: float, scale: float, mechanism: int) -> fl
 
 @kernel
 def expect(noise: ForcedNoise, releases: int, mode: int) -> None:
-    """Begin a forced run with so many releases. Nothing of an earlier run is left in the marks of a first one."""
-    noise.seen[EXPECTED] = releases
-    noise.seen[MODE] = mode
+    """Begin a forced run with `releases` releases. Nothing of an earlier run is left in the marks of a first one."""
+    noise.counters[EXPECTED] = releases
+    noise.counters[MODE] = mode
     if mode == PLAIN:
         for place in range(releases):
             noise.marks[place] = math.nan  # like nothing else
@@ -113,17 +113,17 @@ def expect(noise: ForcedNoise, releases: int, mode: int) -> None:
 @release.register(ForcedNoise)
 @kernel
 def _forced(noise: ForcedNoise, secret: float, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    place = noise.seen[RELEASES]
-    noise.seen[RELEASES] = place + 1
-    noise.seen[IN_A_ROW] = 0
-    if place >= noise.seen[EXPECTED]:
-        noise.seen[IMPOSSIBLE] = 1
+    place = noise.counters[RELEASES]
+    noise.counters[RELEASES] = place + 1
+    noise.counters[IN_A_ROW] = 0
+    if place >= noise.counters[EXPECTED]:
+        noise.counters[IMPOSSIBLE] = 1
         return secret
     value = noise.values[place]
-    mode = noise.seen[MODE]
+    mode = noise.counters[MODE]
     noise.noises[place] = value - secret
     if scale != CARRIED:
-        noise.known[DENSITY] += log_density(value, secret, scale, mechanism)
+        noise.measures[DENSITY] += log_density(value, secret, scale, mechanism)
         if mechanism != RESPONSE:
             _measure(noise, value - secret, scale)
         if mode == MARKED:
@@ -144,10 +144,10 @@ def _measure(noise: ForcedNoise, shift: float, scale: float) -> None:
     """Remember how much noise it takes."""
     if 0.0 < scale < math.inf:
         size = abs(shift) / scale
-        noise.known[SCALE] = scale
-        noise.known[SQUARES] += 0.5 * size * size
-        noise.known[LARGEST] = max(noise.known[LARGEST], size)
-        noise.known[CLOSEST] = max(noise.known[CLOSEST], 1.0 / size if size > 0.0 else math.inf)
+        noise.measures[SCALE] = scale
+        noise.measures[SQUARES] += 0.5 * size * size
+        noise.measures[LARGEST] = max(noise.measures[LARGEST], size)
+        noise.measures[CLOSEST] = max(noise.measures[CLOSEST], 1.0 / size if size > 0.0 else math.inf)
 
 
 @kernel
@@ -157,83 +157,83 @@ def _weigh(noise: ForcedNoise, place: int, mark: float) -> None:
     size = 1.0 + abs(noise.values[place])
     if abs(mark) <= _SAME * size:  # no noise at all
         if abs(carried) > 1e-9 * size:
-            noise.seen[IMPOSSIBLE] = 1
+            noise.counters[IMPOSSIBLE] = 1
         return
     first = max(0, place - _BACK)
     for earlier in range(place - 1, first - 1, -1):
         if abs(mark - noise.marks[earlier]) <= _SAME * size:  # the same noise once more
             if abs(carried - noise.noises[earlier]) > 1e-9 * size:
-                noise.seen[IMPOSSIBLE] = 1
+                noise.counters[IMPOSSIBLE] = 1
             return
-    for pending in range(noise.seen[PENDING]):
+    for pending in range(noise.counters[PENDING]):
         at = _FIRST + _EACH * pending
-        if abs(mark - noise.known[at]) <= _SAME * size:  # a noise alone
+        if abs(mark - noise.measures[at]) <= _SAME * size:  # a noise alone
             _leave(noise, pending, carried)
             return
         for earlier in range(place - 1, first - 1, -1):
-            if abs(mark - noise.marks[earlier] - noise.known[at]) <= _SAME * size:  # a noise more than earlier
+            if abs(mark - noise.marks[earlier] - noise.measures[at]) <= _SAME * size:  # a noise more than earlier
                 _leave(noise, pending, carried - noise.noises[earlier])
                 return
-    noise.seen[UNKNOWN] += 1
-    last = noise.seen[PENDING] - 1
-    _measure(noise, carried, noise.known[_FIRST + _EACH * last + 1] if last >= 0 else noise.known[SCALE])
+    noise.counters[UNKNOWN] += 1
+    last = noise.counters[PENDING] - 1
+    _measure(noise, carried, noise.measures[_FIRST + _EACH * last + 1] if last >= 0 else noise.measures[SCALE])
 
 
 @kernel
 def _leave(noise: ForcedNoise, pending: int, size: float) -> None:
     """A pending noise has this size, beyond what it was given as."""
     at = _FIRST + _EACH * pending
-    size += noise.known[at + 3]
-    noise.known[DENSITY] += log_density(size, 0.0, noise.known[at + 1], int(noise.known[at + 2]))
-    _measure(noise, size, noise.known[at + 1])
+    size += noise.measures[at + 3]
+    noise.measures[DENSITY] += log_density(size, 0.0, noise.measures[at + 1], int(noise.measures[at + 2]))
+    _measure(noise, size, noise.measures[at + 1])
     _forget(noise, pending)
 
 
 @kernel
 def _forget(noise: ForcedNoise, pending: int) -> None:
-    noise.seen[PENDING] -= 1
-    for place in range(_FIRST + _EACH * pending, _FIRST + _EACH * noise.seen[PENDING]):
-        noise.known[place] = noise.known[place + _EACH]
+    noise.counters[PENDING] -= 1
+    for place in range(_FIRST + _EACH * pending, _FIRST + _EACH * noise.counters[PENDING]):
+        noise.measures[place] = noise.measures[place + _EACH]
 
 
 @reserve.register(ForcedNoise)
 @kernel
 def _reserved(noise: ForcedNoise, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
-    noise.seen[RESERVED] += 1
-    noise.seen[IN_A_ROW] += 1
-    scattered = math.sin(12.9898 * noise.seen[RESERVED]) * 43758.5453
+    noise.counters[RESERVED] += 1
+    noise.counters[IN_A_ROW] += 1
+    scattered = math.sin(12.9898 * noise.counters[RESERVED]) * 43758.5453
     share = scattered - math.floor(scattered)
-    given = 0.0
-    if noise.seen[IN_A_ROW] > _PATIENCE:  # who draws until a noise is to his liking gets every size in the end
-        given = -scale * math.log(1.0 - share) * (1.0 if noise.seen[RESERVED] % 2 == 0 else -1.0)
+    offset = 0.0
+    if noise.counters[IN_A_ROW] > _PATIENCE:  # who draws until a noise is to his liking gets every size in the end
+        offset = -scale * math.log(1.0 - share) * (1.0 if noise.counters[RESERVED] % 2 == 0 else -1.0)
     mark = 0.01 * scale * share
-    if noise.seen[PENDING] == _MOST:
+    if noise.counters[PENDING] == _MOST:
         _forget(noise, 0)
-    at = _FIRST + _EACH * noise.seen[PENDING]
-    noise.seen[PENDING] += 1
-    noise.known[at] = mark
-    noise.known[at + 1] = scale
-    noise.known[at + 2] = mechanism
-    noise.known[at + 3] = given
-    return given + mark if noise.seen[MODE] == MARKED else given
+    at = _FIRST + _EACH * noise.counters[PENDING]
+    noise.counters[PENDING] += 1
+    noise.measures[at] = mark
+    noise.measures[at + 1] = scale
+    noise.measures[at + 2] = mechanism
+    noise.measures[at + 3] = offset
+    return offset + mark if noise.counters[MODE] == MARKED else offset
 
 
 @uniform.register(ForcedNoise)
 @kernel
 def _middle(noise: ForcedNoise) -> float:
-    noise.seen[DRAWS] += 1
+    noise.counters[DRAWS] += 1
     return 0.5
 
 
 @normal.register(ForcedNoise)
 @kernel
 def _zero(noise: ForcedNoise) -> float:
-    noise.seen[DRAWS] += 1
+    noise.counters[DRAWS] += 1
     return 0.0
 
 
 @beta.register(ForcedNoise)
 @kernel
 def _mean(noise: ForcedNoise, a: float, b: float) -> float:
-    noise.seen[DRAWS] += 1
+    noise.counters[DRAWS] += 1
     return a / (a + b)

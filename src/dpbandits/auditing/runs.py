@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._progress import Progress
-from dpbandits.auditing.account import Account, Shown
+from dpbandits.auditing.account import Account, CertainLoss
 from dpbandits.auditing.disclosure import reading_shows
-from dpbandits.auditing.hidden import EVERY, FEW, MANY, Hidden
-from dpbandits.auditing.reached import Reached
-from dpbandits.auditing.replay_noise import RELEASES, SEEN, WatchedNoise
+from dpbandits.auditing.hidden_rewards import EVERY, FEW, MANY, HiddenRewards
+from dpbandits.auditing.kernel_coverage import KernelCoverage
+from dpbandits.auditing.replay_noise import COUNTERS, RELEASES, WatchedNoise
 from dpbandits.auditing.steering import Steering, adversaries
 from dpbandits.auditing.taint import TaintNoise
-from dpbandits.auditing.witness import density_ratio, forced, on_one_side, shifts_for
+from dpbandits.auditing.witness import density_ratio, on_one_side, repeat_steering, shifts_for
 from dpbandits.engine.game import BLOCKS, CUT_BLOCKS, STEP, Cut, Game
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.linear import Leak, Reading, Secret, Unknown
@@ -31,12 +31,12 @@ FULLY_FOLLOWED = 1024  # steps: in longer runs a reward stands for its block
 LONGEST = 150_000  # no power of two, so that something comes after the last phase that ends in time
 DECISIONS = 1536  # of one long run, from its first release on
 MOST_RUNS = 64
-_SILENT = 2**15  # decisions: who has released nothing by then never does
+_SILENT = 2**15  # decisions: a policy that has released nothing by then never will
 _BUDGET = 8_000  # decisions of all runs of a part; nobody is left out for it
 _MORE_RUNS = 240  # at most, while a line has not been reached
 _MORE_BUDGET = 4_000
-_PROGRAMS = 20  # a linear program for a reward takes as long as so many decisions
-_WATCHED = 3_000  # decisions after which nobody watches any more which lines are reached: that takes long
+_PROGRAMS = 20  # decisions that take as long as a linear program for one reward
+_COVERED_DECISIONS = 3_000  # decisions for which executed lines are recorded, since that is slow
 _TOLERANCE = 1e-9
 _TRIES = 12  # runs with a loss above the claim that are repeated until one witnesses it
 _SUSPECTS = 2  # rewards of each
@@ -46,7 +46,7 @@ _AFTERWARDS = 32  # steps in which what was read may show
 
 
 class Size(NamedTuple):
-    """Of a run: its arms, its steps, and the most decisions before it ends."""
+    """The size of a run: its arms, its steps, and the most decisions before it ends."""
 
     arms: int
     horizon: int
@@ -56,7 +56,7 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """What was found in runs of so many arms and steps: the most that every reward lost, and the worst of them."""
+    """The result of all runs with one number of arms and of steps: the most that every reward lost, and the worst."""
 
     arms: int
     horizon: int
@@ -67,15 +67,15 @@ class Part:
     epsilon: float
     worst: int
     adversary: str
-    shown: Shown  # what is certain of it
-    followed: int  # of the rewards, in any run
+    certain_loss: CertainLoss  # of any reward
+    followed: int  # how many rewards were followed, in any run
     leak: str | None
     unknown: str | None
 
     @property
     def exceeds(self) -> bool:
         """Whether some reward certainly loses more than is claimed."""
-        return self.shown.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
+        return self.certain_loss.epsilon > self.claim.epsilon * (1 + _TOLERANCE)
 
     @property
     def is_open(self) -> bool:
@@ -89,7 +89,7 @@ class Part:
 
 
 class Run(NamedTuple):
-    """A run, so that it can be repeated: its number, who chooses the noise, the cut, how many rewards are followed."""
+    """All that repeats a run: its number, who chooses the noise, the cut, how many rewards are followed."""
 
     number: int
     adversary: str
@@ -97,27 +97,27 @@ class Run(NamedTuple):
     followed: int
 
 
-class Played(NamedTuple):
-    """A run that was played."""
+class FinishedRun(NamedTuple):
+    """A run with its game, the noise that it drew and its rewards."""
 
     run: Run
     game: Game
     noise: TaintNoise
-    hidden: Hidden
+    rewards: HiddenRewards
 
 
 class Runs:
     """Runs of one number of arms and steps. In long ones, a reward stands for its block, and decisions are counted."""
 
-    def __init__(self, policy: Policy, size: Size, claim: Guarantee, seed: int, reached: Reached) -> None:
-        self.policy, self.claim, self.seed, self.reached = policy, claim, seed, reached
-        self.arms, self.horizon, self.most_decisions, chosen = size
+    def __init__(self, policy: Policy, size: Size, claim: Guarantee, seed: int, coverage: KernelCoverage) -> None:
+        self.policy, self.claim, self.seed, self.coverage = policy, claim, seed, coverage
+        self.arms, self.horizon, self.most_decisions, names = size
         self.is_long = self.horizon > FULLY_FOLLOWED
         self.until = 2 * self.horizon if policy.horizon == self.horizon else self.horizon
         self.account = Account(self.until, claim.delta)
         self.enough = claim.epsilon * (1 + _TOLERANCE)
         self.adversaries = {
-            name: way for name, way in adversaries(self.arms).items() if name in (chosen or adversaries(self.arms))
+            name: way for name, way in adversaries(self.arms).items() if name in (names or adversaries(self.arms))
         }
         self.runs = self.steps = self.decisions = 0
         self.shares_noise = False
@@ -129,13 +129,13 @@ class Runs:
     def play(self, bar: Progress, *, to_the_last_line: bool) -> Part:
         """Play them, and more `to_the_last_line`, as long as one is left that no run has reached."""
         leak = None
-        where = f"{counted(self.arms, 'arm')}, {counted(self.horizon, 'step')}"
+        where = f"{count_text(self.arms, 'arm')}, {count_text(self.horizon, 'step')}"
         try:
             for name, cut in self._plays():
                 if self._is_enough():
                     break
                 bar.describe(f"{where}: {name}")
-                self._play(name, cut, is_watched=self.decisions < _WATCHED)
+                self._play(name, cut, is_watched=self.decisions < _COVERED_DECISIONS)
                 bar.advance(1)
             if to_the_last_line and not self._is_refuted():
                 bar.describe(f"{where}: to the last line")
@@ -143,11 +143,11 @@ class Runs:
             bar.describe("composing")
             self.account.settle(self.enough)
         except Leak as problem:
-            self.account.say(math.inf, 0, self._name)
+            self.account.note_loss(math.inf, 0, self._name)
             self.account.losses[:] = math.inf
             if self._is_shown(problem):
                 leak = str(problem)
-                self.account.show(math.inf, 0, self._name)
+                self.account.note_certain_loss(math.inf, 0, self._name)
             elif isinstance(problem, Reading):
                 self.unknown = f"{problem}, and nothing public was found that depends on it"
             else:
@@ -158,8 +158,8 @@ class Runs:
             epsilon=self.account.epsilon,
             worst=self.account.worst,
             adversary=self.account.adversary,
-            shown=self.account.shown,
-            followed=int(self.account.followed[: self.steps].sum()),
+            certain_loss=self.account.certain_loss,
+            followed=int(self.account.is_followed[: self.steps].sum()),
             leak=leak,
             unknown=self.unknown,
         )
@@ -178,39 +178,43 @@ class Runs:
     def _is_enough(self) -> bool:
         """Whether everybody has had a turn and it costs too much, or there is nothing left to find."""
         is_all = self.runs >= len(self.adversaries)
-        return math.isinf(self.account.shown.epsilon) or (is_all and (self._is_refuted() or self.decisions > _BUDGET))
+        return math.isinf(self.account.certain_loss.epsilon) or (
+            is_all and (self._is_refuted() or self.decisions > _BUDGET)
+        )
 
     def _is_refuted(self) -> bool:
-        return self.account.shown.epsilon > self.enough
+        return self.account.certain_loss.epsilon > self.enough
 
     def _is_worthwhile(self, name: str, cut: Cut) -> bool:
         """Step by step, a long run does not come far: once is enough."""
         return not (self.is_long and cut == STEP) or name in ("usual", "turns")
 
-    def _followed(self) -> int:
+    def _rewards_to_follow(self) -> int:
         """Noise that is in several releases is a linear program for every reward: in long runs fewer of them, then."""
         return EVERY if not self.is_long else FEW if self.shares_noise else MANY
 
     def _play_more(self) -> None:
         most, decisions = self.runs + _MORE_RUNS, self.decisions + _MORE_BUDGET
-        while self.unknown is None and not self.reached.is_complete and self.runs < most and self.decisions < decisions:
+        while (
+            self.unknown is None and not self.coverage.is_complete and self.runs < most and self.decisions < decisions
+        ):
             self._play(("aimed", "mixed", "aimed", "aimed")[self.runs % 4], BLOCKS, is_watched=True)
 
     def _play(self, name: str, cut: Cut, *, is_watched: bool) -> None:
         self.runs += 1
         self._name = name
-        played = self._run(Run(self.runs, name, cut, self._followed()), is_watched=is_watched)
-        game, noise, hidden = played.game, played.noise, played.hidden
+        finished_run = self._run(Run(self.runs, name, cut, self._rewards_to_follow()), is_watched=is_watched)
+        game, noise, rewards = finished_run.game, finished_run.noise, finished_run.rewards
         self.has_blocks |= any(plays > 1 for _, _, plays in game.blocks)
         self.shares_noise |= not noise.has_noise_for_each()
         self.steps = max(self.steps, game.t - 1)
         self.decisions += len(game.blocks) * (_PROGRAMS if self.shares_noise else 1)
         try:
-            losses = self.account.add(noise, name, hidden.until)
+            losses = self.account.add(noise, name, rewards.until)
         except Unknown as problem:
             self.unknown = str(problem)
         else:
-            self._look_for_witness(played, losses)
+            self._look_for_witness(finished_run, losses)
 
     def _run(
         self,
@@ -220,22 +224,22 @@ class Runs:
         level: float | None = None,
         decisions: float = math.inf,
         is_watched: bool = False,
-    ) -> Played:
+    ) -> FinishedRun:
         """Play a run: as it comes, or with this steering and these rewards."""
         dice = random.Random(self.seed * MOST_RUNS * 1000 + run.number)  # noqa: S311
         others = random.Random(dice.getrandbits(62))  # noqa: S311
-        hidden = Hidden(self.arms, self.until, dice, run.followed, level)
-        chosen = self.adversaries[run.adversary](self.arms, others, run.number) if steer is None else steer(others)
-        noise = TaintNoise(dice.getrandbits(62), chosen)
-        noise.plays_in = hidden.plays_in
+        rewards = HiddenRewards(self.arms, self.until, dice, run.followed, level)
+        steering = self.adversaries[run.adversary](self.arms, others, run.number) if steer is None else steer(others)
+        noise = TaintNoise(dice.getrandbits(62), steering)
+        noise.plays_in = rewards.plays_in
         game = Game(self.policy, self.arms, self.horizon, noise, object)
 
         def total(t: int, arm: int, plays: int) -> Secret:
             noise.begin_step()
-            return hidden(t, arm, plays)
+            return rewards(t, arm, plays)
 
         try:
-            with self.reached if is_watched else nullcontext():
+            with self.coverage if is_watched else nullcontext():
                 game.play_blocks(total, self.until, run.cut, run.number, min(decisions, self.most_decisions))
         except Leak:
             self._leaked_at = game.t
@@ -245,54 +249,58 @@ class Runs:
                 raise Leak("a secret was read after its noise had been let out") from problem
             if steer is None:
                 self.unknown = str(problem)
-        return Played(run, game, noise, hidden)
+        return FinishedRun(run, game, noise, rewards)
 
-    def _look_for_witness(self, played: Played, losses: dict[int, float]) -> None:
+    def _look_for_witness(self, finished_run: FinishedRun, losses: dict[int, float]) -> None:
         """See whether this run, or one that repeats its releases with other rewards, really loses so much."""
-        known = max(self.enough, self.account.shown.epsilon)
-        suspects = sorted((number for number, loss in losses.items() if loss > known), key=lambda n: -losses[n])
-        if not suspects or played.noise.draws:
+        threshold = max(self.enough, self.account.certain_loss.epsilon)
+        suspects = sorted((number for number, loss in losses.items() if loss > threshold), key=lambda n: -losses[n])
+        if not suspects or finished_run.noise.draws:
             return
         if self.claim.delta > 0:
             # What has a chance below delta does not come by chance in so few runs.
-            is_by_chance = played.run.adversary == "usual" and self.claim.delta <= _RARE
-            if is_by_chance and math.inf in (shifts_for(played.noise, suspects[0]) or {}).values():
-                self.account.show(math.inf, suspects[0], "usual")
+            is_by_chance = finished_run.run.adversary == "usual" and self.claim.delta <= _RARE
+            if is_by_chance and math.inf in (shifts_for(finished_run.noise, suspects[0]) or {}).values():
+                self.account.note_certain_loss(math.inf, suspects[0], "usual")
             return
-        self._witness(played, suspects[0], None, 0)
+        self._witness(finished_run, suspects[0], None, 0)
         if self._is_refuted() or self._tries >= _TRIES:
             return
         self._tries += 1
         for number in suspects[:_SUSPECTS]:
             for level, side in product((0.0, 1.0), (1, -1)):
-                self._witness(played, number, level, side)
+                self._witness(finished_run, number, level, side)
                 if self._is_refuted():
                     return
 
-    def _witness(self, played: Played, number: int, level: float | None, side: int) -> None:
+    def _witness(self, finished_run: FinishedRun, number: int, level: float | None, side: int) -> None:
         """Repeat a run, with all rewards at a level and the noises that matter on one side; note what it loses."""
-        shifts = shifts_for(played.noise, number)
+        shifts = shifts_for(finished_run.noise, number)
         if shifts is None:
             return
         change = 1 if level == 0.0 else -1
-        moved = {noise: change * shift for noise, shift in shifts.items()} if level is not None else {}
+        signed_shifts = {noise: change * shift for noise, shift in shifts.items()} if level is not None else {}
         last = max(
             step
-            for step, rewards in zip(played.noise.steps, played.noise.rewards, strict=True)
+            for step, rewards in zip(finished_run.noise.steps, finished_run.noise.rewards, strict=True)
             if number in dict(rewards)
         )
-        again = self._run(
-            played.run,
-            steer=lambda dice: forced(played.noise, dice, on_one_side(played.noise, moved, side)),
+        repetition = self._run(
+            finished_run.run,
+            steer=lambda dice: repeat_steering(
+                finished_run.noise, dice, on_one_side(finished_run.noise, signed_shifts, side)
+            ),
             level=level,
             decisions=last,
         )
-        found = shifts_for(again.noise, number)
-        if found is None or not found or again.noise.draws:
+        new_shifts = shifts_for(repetition.noise, number)
+        if new_shifts is None or not new_shifts or repetition.noise.draws:
             return
-        ratio = max(abs(density_ratio(again.noise, found, each)) for each in again.hidden.changes(number))
+        ratio = max(
+            abs(density_ratio(repetition.noise, new_shifts, each)) for each in repetition.rewards.changes(number)
+        )
         if ratio > self.enough:
-            self.account.show(ratio, number, played.run.adversary)
+            self.account.note_certain_loss(ratio, number, finished_run.run.adversary)
 
     def _is_shown(self, problem: Leak) -> bool:
         """Tell whether a leak is certain: what was read becomes public, and is not rarer than delta."""
@@ -308,22 +316,22 @@ class Runs:
         """Tell whether a leak comes by usual noise, too: then it is not rarer than any small delta."""
         try:
             for number in range(_CHANCES):
-                self._run(Run(MOST_RUNS + number, "usual", BLOCKS, self._followed()))
+                self._run(Run(MOST_RUNS + number, "usual", BLOCKS, self._rewards_to_follow()))
         except Leak:
             return True
         return False
 
 
 def reachable(policy: Policy, arms: int) -> Size:
-    """Return how far a policy comes by usual noise in so many decisions, once it has released something."""
+    """Return how far a policy gets with usual noise in some 1500 decisions, once it has released something."""
     longest = LONGEST if policy.horizon is None else min(LONGEST, policy.horizon)
-    noise = WatchedNoise(SeededNoise(0), np.empty(0), np.zeros(SEEN, dtype=np.int64))
+    noise = WatchedNoise(SeededNoise(0), np.empty(0), np.zeros(COUNTERS, dtype=np.int64))
     game = Game(policy, arms, longest, noise)
     dice = random.Random(0)  # noqa: S311
     most = _SILENT
     while game.t <= longest and len(game.blocks) < most:
         until = min(most, len(game.blocks) + 64)
         game.play_blocks(lambda t, arm, plays: plays * dice.random(), longest, BLOCKS, decisions=until)
-        if noise.seen[RELEASES] and most == _SILENT:
+        if noise.counters[RELEASES] and most == _SILENT:
             most = len(game.blocks) + DECISIONS
     return Size(arms, min(game.t - 1, longest), max(len(game.blocks), DECISIONS))

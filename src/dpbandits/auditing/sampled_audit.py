@@ -28,36 +28,41 @@ FEWEST_TRIALS, MOST_TRIALS = 1000, 10**12
 LONGEST = 2**17  # steps: every reward sequence of the search is in memory
 _SEARCH_SHARE = 0.4
 _EVENTS = 2
-# Shares of the test's trials after which it is looked at, and of the chance of a wrong bound that each look spends.
+# Looks: the share of the test's trials at which each comes, and its share of the chance of a wrong bound.
 _LOOKS = ((1 / 16, 0.1), (1 / 4, 0.2), (1.0, 0.7))
 
 
 @dataclass(frozen=True)
-class Tested:
-    """An event in the test: how often it came with the rewards that make it likelier, and with their neighbours."""
+class TestedEvent:
+    """An event in the test: how often it happened with the rewards that make it likelier, and with their neighbours."""
 
     rewards: tuple[float, ...]
     neighbours: tuple[float, ...]
     position: int  # where they differ, from 1
     event: str
-    found: int
-    other: int
+    hits: int
+    neighbour_hits: int
     trials: int
     bound: float
 
     def ratio(self, delta: float) -> float:
         """The estimate of ln((p - delta) / p')."""
-        return log_ratio(self.found, self.other, self.trials, delta)
+        return log_ratio(self.hits, self.neighbour_hits, self.trials, delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a form that JSON can hold."""
+        names = {"hits": "found", "neighbour_hits": "other"}  # what they are called there
+        return {names.get(name, name): value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """The result of an audit.
 
-    `lower_bound` is an epsilon that the policy does not have less than, with the asked confidence. `explored` are the
-    candidates of the search, which prove nothing. `unscored` is the share of the runs with a release whose likelihood
-    the releases view does not know; `is_telling` says whether it saw any run that is likelier with one of two
-    neighbouring reward sequences than with the other.
+    The epsilon of the policy is at least `lower_bound`, with this confidence. `explored` are the candidates of the
+    search, which prove nothing. `most_trials` is how many runs were allowed, `trials` how many were played. `unscored`
+    is the share of the runs with a release whose likelihood the releases view does not know; `is_telling` says whether
+    it saw any run that is likelier with one of two neighbouring reward sequences than with the other.
     """
 
     policy: Policy
@@ -66,25 +71,25 @@ class Audit:
     horizon: int
     confidence: float
     seed: int
-    asked: int
+    most_trials: int
     trials: int
     on_gpu: bool
     claim: Guarantee
     proved: Guarantee | None
     lower_bound: float
-    tested: tuple[Tested, ...]
+    tested: tuple[TestedEvent, ...]
     explored: tuple[Candidate, ...]
     unscored: float = 0.0
     is_telling: bool = True
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is false, with the asked confidence."""
+        """Whether the claim is false, with this confidence."""
         return self.lower_bound > self.claim.epsilon
 
     @property
     def unknown(self) -> str | None:
-        """Why nothing can be told, if that is so."""
+        """Why nothing can be said about the claim; None if something can."""
         if self.refuted or self.is_telling:
             return None
         if self.unscored:
@@ -105,12 +110,12 @@ class Audit:
             "proved": None if self.proved is None else self.proved.to_dict(),
             "proved_by": None if self.proved is None else "dpbandits" if is_ours(self.policy) else "its author",
             **{"lower_bound": self.lower_bound, "unscored": self.unscored, "unknown": self.unknown},
-            "tested": [asdict(tested) for tested in self.tested],
+            "tested": [tested.to_dict() for tested in self.tested],
         }
 
     @property
-    def worst(self) -> Tested | None:
-        """The event that shows most."""
+    def worst(self) -> TestedEvent | None:
+        """The tested event with the largest bound; None if nothing was tested."""
         return max(self.tested, key=lambda tested: tested.bound, default=None)
 
 
@@ -132,7 +137,7 @@ def audit(
     """Try to refute what a policy claims, from the arms it chooses or from everything it releases.
 
     Args:
-        policy: what to attack. It is held to its published claim if it has one, else to what is proved of it.
+        policy: what to attack. It is held to its published claim if it has one, else to what is proved for it.
         view: "actions", what everybody sees, or "releases", what a privacy engineer sees.
         arms: how many arms.
         horizon: steps per run; by default as few as its choices need to differ. All reward sequences of up to 8 steps
@@ -140,15 +145,23 @@ def audit(
         trials: the most runs that are played, search and test together.
         confidence: of the lower bound on epsilon.
         claim: the budget to test, instead of the policy's own claim.
-        smallest_mass: events that are less likely than that are not looked for.
+        smallest_mass: rarer events are not searched for.
         seed: the same seed gives the same numbers, on any number of cores.
         workers: how many cores; all of them by default.
         gpu: play on a GPU, whose random numbers are others; by default where there is one.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Returns:
+        The largest epsilon that could be shown (`lower_bound`), whether that refutes the claim, and the events that
+        were tested.
+
+    Raises:
+        InvalidInput: a setting is outside its range, or there is no claim to test.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import UCB
-    >>> found = audit(UCB(), claim=Budget(1.0), trials=100_000)
-    >>> found.refuted, found.lower_bound
+    >>> result = audit(UCB(), claim=Budget(1.0), trials=100_000)
+    >>> result.refuted, result.lower_bound
     (True, 5.6)
     """
     _validate.check_kind(Policy, "a policy, such as DPUCB(epsilon=1.0)", policy=policy)
@@ -164,23 +177,25 @@ def audit(
     if horizon is not None:
         horizon = _validate.integer(f"[1, {LONGEST}]", horizon=horizon)
     arms, horizon = validated_size(arms, telling_horizon(policy, arms) if horizon is None else horizon)
-    stated = claim_to_test(policy, horizon, claim)
-    played = 0
+    tested_claim = claim_to_test(policy, horizon, claim)
+    trials_played = 0
 
     def advance(more: int) -> None:
-        nonlocal played
-        played += more
+        nonlocal trials_played
+        trials_played += more
         bar.advance(more)
 
     with Progress(trials, "trials", progress) as bar:
         bar.describe("searching")
         trials_of = Trials(policy, arms, horizon, seed, workers, gpu)
         budget = int(trials * _SEARCH_SHARE)
-        planned = max(1, (trials - budget) // (2 * _EVENTS))
-        looked_at = VIEWS[view](trials_of, stated.delta, smallest_mass, planned)
-        found = search(looked_at, horizon, budget, seed, stated.epsilon, advance)
+        planned_trials = max(1, (trials - budget) // (2 * _EVENTS))
+        chosen_view = VIEWS[view](trials_of, tested_claim.delta, smallest_mass, planned_trials)
+        search_result = search(chosen_view, horizon, budget, seed, tested_claim.epsilon, advance)
         bar.describe("testing")
-        tested = _test(looked_at, found.best[:_EVENTS], trials - played, stated, 1 - confidence, advance)
+        tested = _test(
+            chosen_view, search_result.best[:_EVENTS], trials - trials_played, tested_claim, 1 - confidence, advance
+        )
     return Audit(
         *(
             policy,
@@ -190,16 +205,16 @@ def audit(
             confidence,
             seed,
             trials,
-            played,
+            trials_played,
             trials_of.on_gpu,
-            stated,
+            tested_claim,
             policy.guarantee(horizon),
         ),
         lower_bound=max((event.bound for event in tested), default=0.0),
         tested=tuple(tested),
-        explored=tuple(found.explored),
-        unscored=looked_at.seen.unscored_share,
-        is_telling=looked_at.seen.is_telling,
+        explored=tuple(search_result.explored),
+        unscored=chosen_view.statistics.unscored_share,
+        is_telling=chosen_view.statistics.is_telling,
     )
 
 
@@ -210,33 +225,35 @@ def _test(
     claim: Guarantee,
     alpha: float,
     advance: Callable[[int], None],
-) -> list[Tested]:
+) -> list[TestedEvent]:
     """Count every candidate's event in fresh trials, and stop at a look that refutes the claim."""
     groups = dict.fromkeys(view.group(candidate) for candidate in candidates)
     counts = dict.fromkeys(candidates, (0, 0))
     bounds = dict.fromkeys(candidates, 0.0)
-    played = 0
+    trials_played = 0
     for number, (share, spent) in enumerate(_LOOKS):
-        more = max(1, math.floor(trials * share / (2 * max(1, len(groups)))) - played)
-        played += more
+        more = max(1, math.floor(trials * share / (2 * max(1, len(groups)))) - trials_played)
+        trials_played += more
         for group in groups:
-            alike = [candidate for candidate in candidates if view.group(candidate) == group]
-            for candidate, (found, other) in zip(alike, view.count(alike[0].pair, alike, more, number), strict=True):
-                counts[candidate] = counts[candidate][0] + found, counts[candidate][1] + other
-                bound = epsilon_bound(*counts[candidate], played, claim.delta, alpha * spent / len(candidates))
+            group_candidates = [candidate for candidate in candidates if view.group(candidate) == group]
+            for candidate, (hits, neighbour_hits) in zip(
+                group_candidates, view.count(group_candidates[0].pair, group_candidates, more, number), strict=True
+            ):
+                counts[candidate] = counts[candidate][0] + hits, counts[candidate][1] + neighbour_hits
+                bound = epsilon_bound(*counts[candidate], trials_played, claim.delta, alpha * spent / len(candidates))
                 bounds[candidate] = max(bounds[candidate], bound)
             advance(2 * more)
         if max(bounds.values(), default=0.0) > claim.epsilon:
             break
     return [
-        Tested(
+        TestedEvent(
             rewards=tuple(candidate.sides[0].rewards.tolist()),
             neighbours=tuple(candidate.sides[1].rewards.tolist()),
             position=candidate.pair.position,
             event=view.describe(candidate),
-            found=counts[candidate][0],
-            other=counts[candidate][1],
-            trials=played,
+            hits=counts[candidate][0],
+            neighbour_hits=counts[candidate][1],
+            trials=trials_played,
             bound=bounds[candidate],
         )
         for candidate in candidates

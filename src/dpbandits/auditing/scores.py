@@ -1,4 +1,4 @@
-"""Scores: what a run that was watched says of two reward sequences, one of which it was played with.
+"""Scores: what a run that was watched says about two reward sequences, one of which it was played with.
 
 Each is a number that is large if the first sequence explains the run better. The likelihood ratio is the best of them
 where it is known. The others need no density: they see noise that is not what it should be, such as noise that is never
@@ -45,22 +45,22 @@ def write_scores(first: ForcedNoise, second: ForcedNoise, scores: Any) -> None:
     A run with another number of releases is impossible, and so is one with another choice, if neither run drew random
     numbers that a choice could come from. What is impossible with both is not understood: no likelihood ratio.
     """
-    draws = first.seen[DRAWS] + second.seen[DRAWS]
+    draws = first.counters[DRAWS] + second.counters[DRAWS]
     one, two = likelihood(first, draws), likelihood(second, draws)
     scores[RATIO] = 0.0 if one == two else one - two
-    scores[NEARNESS] = second.known[SQUARES] - first.known[SQUARES]
-    scores[LARGEST_WITH_SECOND] = second.known[LARGEST]
-    scores[LARGEST_WITH_FIRST] = -first.known[LARGEST]
-    scores[CLOSEST_WITH_SECOND] = second.known[CLOSEST]
-    scores[CLOSEST_WITH_FIRST] = -first.known[CLOSEST]
-    is_unscored = one == two == -math.inf or first.seen[UNKNOWN] + second.seen[UNKNOWN] > 0
+    scores[NEARNESS] = second.measures[SQUARES] - first.measures[SQUARES]
+    scores[LARGEST_WITH_SECOND] = second.measures[LARGEST]
+    scores[LARGEST_WITH_FIRST] = -first.measures[LARGEST]
+    scores[CLOSEST_WITH_SECOND] = second.measures[CLOSEST]
+    scores[CLOSEST_WITH_FIRST] = -first.measures[CLOSEST]
+    is_unscored = one == two == -math.inf or first.counters[UNKNOWN] + second.counters[UNKNOWN] > 0
     scores[NOTE] = (UNSCORED if is_unscored else 0) + (DREW if draws > 0 else 0)
 
 
 @kernel
 def likelihood(noise: ForcedNoise, draws: int) -> float:
     """Return the log density that a forced run has added up; -inf if it is impossible."""
-    is_different = noise.seen[DIFFERENT] != 0 and draws == 0
-    if noise.seen[IMPOSSIBLE] != 0 or noise.seen[RELEASES] != noise.seen[EXPECTED] or is_different:
+    is_different = noise.counters[DIFFERENT] != 0 and draws == 0
+    if noise.counters[IMPOSSIBLE] != 0 or noise.counters[RELEASES] != noise.counters[EXPECTED] or is_different:
         return -math.inf
-    return noise.known[DENSITY]  # type: ignore[no-any-return]
+    return noise.measures[DENSITY]  # type: ignore[no-any-return]

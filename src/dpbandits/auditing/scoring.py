@@ -26,7 +26,7 @@ RUNS_OF_ONE = 3  # as it is played, and with either rewards
 
 
 class ScoringTask(NamedTuple):
-    """Where, with what, and room for all that is counted on the way: rows for the runs of the same time."""
+    """The environment, either rewards, and arrays for all that is counted: a row for each run of the same time."""
 
     environment: Any
     first: Any  # rewards
@@ -34,8 +34,8 @@ class ScoringTask(NamedTuple):
     trace: Any  # Decisions, with paths as long as a run
     rules: Any  # never shuffled: the paths are in the environment's arms, and repeated as the policy's
     numbers: Any
-    seen: Any
-    known: Any
+    counters: Any
+    measures: Any
     scores: Any  # a row for every run
 
 
@@ -45,20 +45,20 @@ def _score_run(task: ScoringTask, params: Any, state: Any, noise: Any, run: int)
     """Return a mistake, or how many releases did not fit into the room for them."""
     row = run % len(task.numbers)
     values, marks = task.numbers[row, 0], task.numbers[row, 1]
-    watched = WatchedNoise(noise, values, task.seen[row, 0])
-    clear(watched.seen)
-    answer = play(params, state, task.environment, task.trace, watched, task.rules, run)
+    watched_noise = WatchedNoise(noise, values, task.counters[row, 0])
+    clear(watched_noise.counters)
+    answer = play(params, state, task.environment, task.trace, watched_noise, task.rules, run)
     if answer != NO_MISTAKE:
         return answer
-    releases = watched.seen[RELEASES]
+    releases = watched_noise.counters[RELEASES]
     if releases > len(values):
         return releases - len(values)
-    first = ForcedNoise(values, marks, task.numbers[row, 2], task.seen[row, 1], task.known[row, 0])
-    second = ForcedNoise(values, marks, task.numbers[row, 3], task.seen[row, 2], task.known[row, 1])
+    first = ForcedNoise(values, marks, task.numbers[row, 2], task.counters[row, 1], task.measures[row, 0])
+    second = ForcedNoise(values, marks, task.numbers[row, 3], task.counters[row, 2], task.measures[row, 1])
     for mode in range(WEIGHED + 1):  # a loop, since every copy of the call would be compiled
-        if mode == PLAIN or first.seen[RESERVED] > 0:
+        if mode == PLAIN or first.counters[RESERVED] > 0:
             force(task, params, state, task.first, first, releases, mode, row)
-    mode = WEIGHED if first.seen[RESERVED] > 0 else PLAIN
+    mode = WEIGHED if first.counters[RESERVED] > 0 else PLAIN
     force(task, params, state, task.second, second, releases, mode, row)
     write_scores(first, second, task.scores[run])
     return NO_MISTAKE
@@ -66,15 +66,15 @@ def _score_run(task: ScoringTask, params: Any, state: Any, noise: Any, run: int)
 
 @kernel
 def force(
-    task: ScoringTask, params: Any, state: Any, rewards: Any, forced: ForcedNoise, releases: int, mode: int, row: int
+    task: ScoringTask, params: Any, state: Any, rewards: Any, noise: ForcedNoise, releases: int, mode: int, row: int
 ) -> None:
     """Play again what was written down, with these rewards."""
     clear(state)
-    clear(forced.seen)
-    clear(forced.known)
-    expect(forced, releases, mode)
-    repeated = RepeatedParams(params, task.trace.paths[row], forced.seen)
-    play(repeated, state, rewards, Untraced(0), forced, task.rules, row)
+    clear(noise.counters)
+    clear(noise.measures)
+    expect(noise, releases, mode)
+    repeated_params = RepeatedParams(params, task.trace.paths[row], noise.counters)
+    play(repeated_params, state, rewards, Untraced(0), noise, task.rules, row)
 
 
 # ---- once more
@@ -85,28 +85,28 @@ class RepeatedParams(NamedTuple):
 
     params: Any
     path: Any
-    seen: Any
+    counters: Any
 
 
 @select.register(RepeatedParams)
 @kernel
 def _select(params: RepeatedParams, state: Any, t: int) -> int:
-    arm = params.path[params.seen[REPEATED], 0]
+    arm = params.path[params.counters[REPEATED], 0]
     if select(params.params, state, t) != arm:
-        params.seen[DIFFERENT] += 1
+        params.counters[DIFFERENT] += 1
     return arm
 
 
 @hold.register(RepeatedParams)
 @kernel
 def _hold(params: RepeatedParams, state: Any, arm: int, t: int) -> int:
-    return params.path[params.seen[REPEATED], 1]
+    return params.path[params.counters[REPEATED], 1]
 
 
 @update.register(RepeatedParams)
 @kernel
 def _update(params: RepeatedParams, state: Any, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
-    params.seen[REPEATED] += 1
+    params.counters[REPEATED] += 1
     update(params.params, state, arm, plays, reward, t, noise)
 
 

@@ -1,4 +1,4 @@
-"""The search: which neighbours, and which event, tell most. It spends its own trials and proves nothing.
+"""The search for the neighbours and the event that tell most. It uses its own trials and proves nothing.
 
 All pairs are tried where there are few; otherwise random ones, and variations of those that did best. Every round plays
 the better part of the pairs again, with more trials for each.
@@ -8,26 +8,28 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dpbandits.auditing.pairs import Pair, all_pairs, first_pairs, varied
+from dpbandits.auditing.pairs import Pair, all_pairs, first_pairs, variation
 from dpbandits.auditing.view import Candidate, View
 
 EXHAUSTIVE_STEPS = 8
 _ROUNDS = 6
 _STARTS = 128
 _FEWEST = 32  # trials of a pair in a round
-_KEPT = 4  # one in so many goes on
-_CLEAR = 5  # a search ends when it has found something so many standard errors above the claim
+_KEPT = 4  # one pair in four goes on to the next round
+_CLEAR = 5  # standard errors above the claim at which the search ends
 
 
-class Found(NamedTuple):
-    """The candidates of the last round, the most telling first, and the last that was seen of every one."""
+class SearchResult(NamedTuple):
+    """The candidates of the last round, the most telling first, and every candidate as it was last estimated."""
 
     best: list[Candidate]
     explored: list[Candidate]
 
 
-def search(view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]) -> Found:
-    """Look for events that tell; `advance` hears of every trial."""
+def search(
+    view: View, horizon: int, budget: int, seed: int, claimed: float, advance: Callable[[int], None]
+) -> SearchResult:
+    """Search for telling events; `advance` is called with the number of trials played."""
     dice = random.Random(seed)  # noqa: S311
     arms = view.trials.arms
     is_exhaustive = horizon <= EXHAUSTIVE_STEPS
@@ -38,16 +40,16 @@ def search(view: View, horizon: int, budget: int, seed: int, claimed: float, adv
     explored: dict[tuple[Pair, bool], Candidate] = {}
     for number in range(_ROUNDS):
         advance(view.sample(pairs, budget // _ROUNDS, number))
-        found = [candidate for pair in pairs for candidate in view.candidates(pair)]
-        ranked = sorted(found, key=lambda candidate: -candidate.promise)
-        explored |= {(candidate.pair, candidate.is_reversed): candidate for candidate in found}
+        candidates = [candidate for pair in pairs for candidate in view.candidates(pair)]
+        ranked = sorted(candidates, key=lambda candidate: -candidate.promise)
+        explored |= {(candidate.pair, candidate.is_reversed): candidate for candidate in candidates}
         if ranked and ranked[0].ratio - _CLEAR * ranked[0].error > claimed:
             break
         best = list(dict.fromkeys(candidate.pair for candidate in ranked)) or pairs
         pairs = best[: max(2, len(best) // _KEPT)]
         if not is_exhaustive and number < _ROUNDS - 2:
             pairs += _others(pairs, min(most, _STARTS // 2 ** (number + 1)), dice)
-    return Found(ranked, list(explored.values()))
+    return SearchResult(ranked, list(explored.values()))
 
 
 def _others(best: list[Pair], many: int, dice: random.Random) -> list[Pair]:
@@ -57,5 +59,5 @@ def _others(best: list[Pair], many: int, dice: random.Random) -> list[Pair]:
         if len(new) == many:
             break
         parent = best[int(len(best) * dice.random() ** 2)]
-        new[varied(parent, dice)] = None
+        new[variation(parent, dice)] = None
     return [pair for pair in new if pair not in best]

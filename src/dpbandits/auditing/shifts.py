@@ -20,7 +20,7 @@ _EXACT, _NONE = 1e-9, 1e-6  # residuals, of 1: what is solved, and what has no s
 
 
 def groups_of(noises: list[Noises]) -> list[list[int]]:
-    """Return the releases in groups: those that share noises, through whichever others, are in the same."""
+    """Return the releases in groups: releases that share a noise, directly or through others, are in one group."""
     groups = list(range(len(noises)))
 
     def root(row: int) -> int:
@@ -30,8 +30,8 @@ def groups_of(noises: list[Noises]) -> list[list[int]]:
         return row
 
     first: dict[int, int] = {}
-    for row, found in enumerate(noises):
-        for noise, _ in found:
+    for row, row_noises in enumerate(noises):
+        for noise, _ in row_noises:
             groups[root(row)] = root(first.setdefault(noise, row))
     members: defaultdict[int, list[int]] = defaultdict(list)
     for row in range(len(noises)):
@@ -41,11 +41,13 @@ def groups_of(noises: list[Noises]) -> list[list[int]]:
 
 def least_losses(rows: list[tuple[int, Noises]], scales: list[float], changes: Sequence[Change]) -> list[float]:
     """Return, for every change, the smallest Σ |shift| / scale of the noises that makes up for it; infinite if none."""
-    noises = sorted({noise for _, found in rows for noise, _ in found})
-    if not changes or not all(found for _, found in rows):
+    noises = sorted({noise for _, row_noises in rows for noise, _ in row_noises})
+    if not changes or not all(row_noises for _, row_noises in rows):
         return [math.inf] * len(changes)  # it left without any noise
     if len(noises) == 1:  # it must move as far in all of them
-        ends = [{Fraction(dict(change).get(row, 0)) / found[0][1] for row, found in rows} for change in changes]
+        ends = [
+            {Fraction(dict(change).get(row, 0)) / row_noises[0][1] for row, row_noises in rows} for change in changes
+        ]
         return [float(max(map(abs, end)) / Fraction(scales[noises[0]])) if len(end) == 1 else math.inf for end in ends]
     shifts = unique_shifts(rows, noises, changes)
     if shifts is not None:
@@ -62,11 +64,11 @@ def unique_shifts(
     None if there may be several.
     """
     matrix, columns, units = _equations(rows, noises, changes)
-    found, _, rank, _ = np.linalg.lstsq(matrix, columns, rcond=None)
-    residuals = np.abs(matrix @ found - columns).max(axis=0)
+    solution, _, rank, _ = np.linalg.lstsq(matrix, columns, rcond=None)
+    residuals = np.abs(matrix @ solution - columns).max(axis=0)
     if rank < len(noises) or ((residuals > _EXACT) & (residuals <= _NONE)).any():
         return None
-    return list(np.where(residuals > _NONE, math.inf, found * units).T)
+    return list(np.where(residuals > _NONE, math.inf, solution * units).T)
 
 
 def _least_loss(rows: list[tuple[int, Noises]], noises: list[int], scales: list[float], change: Change) -> float:
@@ -87,11 +89,11 @@ def _equations(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return matrix, columns and units; in units of the largest change, so that a small one is not lost."""
     place = {noise: column for column, noise in enumerate(noises)}
-    sizes = {row: max(Fraction(size(factor)) for _, factor in found) for row, found in rows}
+    sizes = {row: max(Fraction(size(factor)) for _, factor in row_noises) for row, row_noises in rows}
     matrix = np.zeros((len(rows), len(noises)))
     at = {row: number for number, (row, _) in enumerate(rows)}
-    for row, found in rows:
-        for noise, factor in found:
+    for row, row_noises in rows:
+        for noise, factor in row_noises:
             matrix[at[row], place[noise]] = float(factor / sizes[row])
     units = np.array([float(max(abs(factor / sizes[row]) for row, factor in change)) for change in changes])
     columns = np.zeros((len(rows), len(changes)))

@@ -23,12 +23,14 @@ class Draw(NamedTuple):
 
 
 Steering = Callable[[Draw], float]  # what becomes of a noise
-Adversary = Callable[[int, random.Random, int], Steering | None]  # for so many arms, in the run with this number
+Adversary = Callable[
+    [int, random.Random, int], Steering | None
+]  # by the number of arms, its dice and the number of the run
 
 
 def adversaries(arms: int) -> dict[str, Adversary]:
     """Return ways to choose the noise by name: by chance, none, and those that want to see something."""
-    known: dict[str, Adversary] = {
+    others: dict[str, Adversary] = {
         "usual": lambda arms, dice, number: None,
         "turns": lambda arms, dice, number: _turns(arms),
         "aimed": _aimed,
@@ -37,7 +39,7 @@ def adversaries(arms: int) -> dict[str, Adversary]:
         "mixed": _mixed,
     }
     favourites = {f"for arm {arm + 1}": _favouring(arm) for arm in dict.fromkeys([0, 1, arms - 1]) if arm < arms}
-    return favourites | known
+    return favourites | others
 
 
 def _favouring(favourite: int) -> Adversary:

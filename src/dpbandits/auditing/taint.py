@@ -10,12 +10,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from dpbandits.auditing.hidden import OTHERS
+from dpbandits.auditing.hidden_rewards import OTHERS
 from dpbandits.auditing.shifts import groups_of, least_losses
 from dpbandits.auditing.steering import Draw, Steering
 from dpbandits.mechanisms import CARRIED, GAUSSIAN, LAPLACE, RESPONSE, SeededNoise, release, reserve
 from dpbandits.mechanisms.draws import beta, normal, uniform
-from dpbandits.mechanisms.linear import Factor, Form, Leak, Secret, Unknown, parts, size
+from dpbandits.mechanisms.linear import Factor, Form, Leak, Secret, Unknown, size, value_and_form
 from dpbandits.privacy import Event, GaussianEvent, LaplaceEvent, RandomizedResponseEvent
 
 _PATIENCE = 256  # noises in one step, after which no adversary chooses them any more
@@ -43,15 +43,15 @@ class TaintNoise:
         self._in_step = 0  # noises that were drawn in this step
 
     def begin_step(self) -> None:
-        """Tell that another step begins."""
+        """Count another step, with no noise drawn in it yet."""
         self._in_step = 0
         self._step += 1
 
     def fresh(self, scale: float, mechanism: int, arm: int, secret: Any = 0.0) -> Secret:
         """Return a new noise; it is for this secret."""
-        form = self._drawn(scale, mechanism)
+        form = self._noise_form(scale, mechanism)
         value = reserve(self.seeded, scale, mechanism)
-        total, terms = parts(secret)
+        total, terms = value_and_form(secret)
         if self.steer is not None and self._in_step <= _PATIENCE:
             value = self.steer(Draw(value, scale, arm, total, lambda: self._plays(terms), len(self.values)))
         self.values.append(value)
@@ -62,12 +62,12 @@ class TaintNoise:
         return float(sum(size(factor) * self.plays_in(n) for (kind, n), factor in form.items() if kind == "reward"))
 
     def respond(self, secret: Any, scale: float, arm: int) -> float:
-        """Release one random bit of one whole reward; nothing is known of the response of anything else."""
-        value, form = parts(secret)
+        """Release one random bit of one whole reward; nothing is known about the response of anything else."""
+        value, form = value_and_form(secret)
         rewards = [factor for (kind, _), factor in form.items() if kind == "reward"]
         if rewards != [1] or _noises(form) or self._plays(form) != 1:
             raise Unknown("a response of something that is not one whole reward")
-        self._note({**form, **self._drawn(scale, RESPONSE)})
+        self._note({**form, **self._noise_form(scale, RESPONSE)})
         bit = release(self.seeded, value, scale, RESPONSE)
         if self.steer is not None and self._in_step <= _PATIENCE:
             bit = float(self.steer(Draw(2 * bit - 1, 1.0, arm, value, number=len(self.values))) > 0)
@@ -75,7 +75,7 @@ class TaintNoise:
         self.totals.append(value)
         return bit
 
-    def _drawn(self, scale: float, mechanism: int) -> Form:
+    def _noise_form(self, scale: float, mechanism: int) -> Form:
         if not 0 < scale < math.inf:
             raise Leak(f"a noise of scale {scale} protects nobody")
         self._in_step += 1
@@ -87,7 +87,7 @@ class TaintNoise:
 
     def open(self, secret: Any) -> float:
         """Return the value of a secret that carries its noise."""
-        value, form = parts(secret)
+        value, form = value_and_form(secret)
         self._note(form)
         return value
 
@@ -121,11 +121,13 @@ class TaintNoise:
         events: defaultdict[int, list[Event]] = defaultdict(list)
         for rewards, ((noise, factor), *_) in zip(self.rewards, self.noises, strict=True):
             scale = Fraction(self.scales[noise]) * size(factor)
-            made: dict[Factor, Event] = {}  # most rewards of a release have the same coefficient
+            events_by_coefficient: dict[Factor, Event] = {}  # most rewards of a release have the same coefficient
             for number, coefficient in rewards:
-                if coefficient not in made:
-                    made[coefficient] = event_of(_scale(scale / size(coefficient)), self.mechanisms[noise])
-                events[number].append(made[coefficient])
+                if coefficient not in events_by_coefficient:
+                    events_by_coefficient[coefficient] = event_of(
+                        _scale(scale / size(coefficient)), self.mechanisms[noise]
+                    )
+                events[number].append(events_by_coefficient[coefficient])
         return events
 
     def beginnings(self, until: int) -> dict[int, tuple[tuple[float, int], ...]]:
@@ -133,7 +135,7 @@ class TaintNoise:
 
         They end with the first in which its noise is not alone, or is in another release as well.
         """
-        found: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
+        beginnings: defaultdict[int, list[tuple[float, int]]] = defaultdict(list)
         uses = Counter(noise for noises in self.noises for noise, _ in noises)
         over: set[int] = set()
         for rewards, noises in zip(self.rewards, self.noises, strict=True):
@@ -143,34 +145,36 @@ class TaintNoise:
                 continue
             ((noise, factor),) = noises
             scale = Fraction(self.scales[noise]) * size(factor)
-            made: dict[Factor, tuple[float, int]] = {}
+            noise_by_coefficient: dict[Factor, tuple[float, int]] = {}
             for number, coefficient in concerned:
-                if coefficient not in made:
-                    made[coefficient] = (_scale(scale / size(coefficient)), self.mechanisms[noise])
-                found[number].append(made[coefficient])
-        return {number: tuple(events) for number, events in found.items()}
+                if coefficient not in noise_by_coefficient:
+                    noise_by_coefficient[coefficient] = (_scale(scale / size(coefficient)), self.mechanisms[noise])
+                beginnings[number].append(noise_by_coefficient[coefficient])
+        return {number: tuple(events) for number, events in beginnings.items()}
 
     def has_noise_for_each(self) -> bool:
         """Tell whether every release has one noise, that is in no other."""
-        numbers = [found[0][0] for found in self.noises if len(found) == 1]
+        numbers = [noises[0][0] for noises in self.noises if len(noises) == 1]
         return len(numbers) == len(self.noises) == len(set(numbers))
 
     def releases_once(self) -> bool:
         """Tell whether every released reward is in one release alone, as it is."""
-        found = [(number, factor) for rewards in self.rewards for number, factor in rewards]
-        return len(found) == len({number for number, _ in found}) and all(factor == 1 for _, factor in found)
+        coefficients = [(number, factor) for rewards in self.rewards for number, factor in rewards]
+        return len(coefficients) == len({number for number, _ in coefficients}) and all(
+            factor == 1 for _, factor in coefficients
+        )
 
     def takes_noise_out_of(self, form: Form) -> bool:
         """Tell whether what was released is enough to take the noise out of a number, and leaves rewards in it.
 
-        Then whoever reads the number reads rewards. By elimination, the last noise of every release first.
+        Then reading the number means reading rewards. By elimination, the last noise of every release first.
         """
-        known: dict[int, Form] = {}
+        pivots: dict[int, Form] = {}
         for released in self.releases:
-            rest = _reduced(released, known)
+            rest = _reduced(released, pivots)
             if noises := _noises(rest):
-                known[max(noises)[0]] = rest
-        rest = _reduced(form, known)
+                pivots[max(noises)[0]] = rest
+        rest = _reduced(form, pivots)
         return not _noises(rest) and any(rest.values())
 
     def _shifts(self) -> dict[int, list[float]]:
@@ -194,10 +198,10 @@ class TaintNoise:
                 for number, factor in self.rewards[row]:
                     columns[number].append((row, factor))
             changes = list({tuple(column): None for column in columns.values()})
-            found = least_losses([(row, self.noises[row]) for row in rows], self.scales, changes)
-            known = dict(zip(changes, found, strict=True))
+            losses_of_changes = least_losses([(row, self.noises[row]) for row in rows], self.scales, changes)
+            loss_of_change = dict(zip(changes, losses_of_changes, strict=True))
             for number, column in columns.items():
-                losses[number].append(known[tuple(column)])
+                losses[number].append(loss_of_change[tuple(column)])
         return {number: math.fsum(each) for number, each in losses.items()}
 
 
@@ -207,18 +211,18 @@ def _scale(exact: Fraction) -> float:
 
 
 def event_of(scale: float, mechanism: int) -> Event:
-    """Return a release of a reward with so much noise, as the accountant knows it."""
+    """Return a release of a reward with noise of this scale, as the accountant knows it."""
     if mechanism == RESPONSE:
         return RandomizedResponseEvent(1 / scale)
     return GaussianEvent(scale) if mechanism == GAUSSIAN else LaplaceEvent(scale)
 
 
-def _reduced(form: Form, known: dict[int, Form]) -> Form:
+def _reduced(form: Form, pivots: dict[int, Form]) -> Form:
     """Return a form less such multiples of known ones that its last noises go, as far as they do."""
     rest = dict(form)
-    while (noises := _noises(rest)) and max(noises)[0] in known:
+    while (noises := _noises(rest)) and max(noises)[0] in pivots:
         noise, factor = max(noises)
-        other = known[noise]
+        other = pivots[noise]
         ratio = Fraction(factor) / other["noise", noise]
         rest = {key: rest.get(key, 0) - ratio * other.get(key, 0) for key in rest | other}
         rest = {key: factor for key, factor in rest.items() if factor}

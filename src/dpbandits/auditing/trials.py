@@ -1,4 +1,4 @@
-"""Trials: one policy, played very often in the same environment, usually on rewards that are given in advance."""
+"""Trials: one policy, played very often in one environment, usually with rewards that are fixed in advance."""
 
 import hashlib
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.auditing.decisions import Decisions
-from dpbandits.auditing.replay_noise import KNOWN, SEEN
+from dpbandits.auditing.replay_noise import COUNTERS, MEASURES
 from dpbandits.auditing.scores import COLUMNS
 from dpbandits.auditing.scoring import NUMBERS, RUNS_OF_ONE, ScoringTask
 from dpbandits.engine.cpu import CPUPlayer
@@ -63,7 +63,7 @@ class Outcomes(NamedTuple):
 
 
 class Trials:
-    """A policy with so many arms, for so many steps. The same key gives the same runs, on any number of cores."""
+    """Runs of one policy with a number of arms and steps. The same key gives the same runs on any number of cores."""
 
     def __init__(
         self, policy: Policy, arms: int, horizon: int, seed: int, workers: int | None = None, gpu: bool | None = False
@@ -76,8 +76,8 @@ class Trials:
         self._player: CPUPlayer | GPUPlayer
         if self.on_gpu:
             self._player = GPUPlayer(policy, arms, horizon)
-            needed = 16 * horizon + 8 * NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
-            self._at_once = self._player.runs_at_once(needed)
+            bytes_per_run = 16 * horizon + 8 * NUMBERS * _FIRST_ROOM + _COUNTS_AND_SCORES
+            self._at_once = self._player.runs_at_once(bytes_per_run)
         else:
             self._player = CPUPlayer(policy, arms, horizon)
             self._at_once = max(_FEWEST_AT_ONCE, min(_MOST_AT_ONCE, _STEPS_AT_ONCE // horizon))
@@ -85,86 +85,86 @@ class Trials:
 
     def outcomes(self, environment: Environment, trials: int, *key: int) -> Outcomes:
         """Play in this environment and count the sequences of arms."""
-        found = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        played = self._driver.results(
+        outcomes = Outcomes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        chunks = self._driver.results(
             lambda chunk, stop: self._codes(environment, chunk, stop), self._chunks(environment, trials, key)
         )
-        with closing(played):
-            for codes in played:
-                found = found.joined(Outcomes(*np.unique(codes, return_counts=True)))
-        return found
+        with closing(chunks):
+            for codes in chunks:
+                outcomes = outcomes.joined(Outcomes(*np.unique(codes, return_counts=True)))
+        return outcomes
 
     def scores(
         self, environment: Environment, first: Given, second: Given, trials: int, *key: int
     ) -> NDArray[np.float64]:
-        """Play in this environment and return what every run says of the first and the second rewards: see scores.py.
+        """Play in this environment and return the scores of every run for the first and the second rewards (scores.py).
 
         It is about everything that was released and played. Random numbers for exploration are not part of that.
         """
-        played = self._driver.results(
+        chunks = self._driver.results(
             lambda chunk, stop: self._scores(environment, first, second, chunk, stop),
             self._chunks(environment, trials, key),
         )
-        return np.concatenate(list(played))
+        return np.concatenate(list(chunks))
 
     def sequence(self, code: int, environment: Environment, trials: int, *key: int) -> tuple[int, ...]:
         """Return the arms, numbered from 0, behind a code that `outcomes` gave with the same arguments; else none."""
         if self.is_exact:
             return tuple(code // self.arms**place % self.arms for place in range(self.horizon - 1, -1, -1))
-        played = self._driver.results(
+        chunks = self._driver.results(
             lambda chunk, stop: self._path(environment, chunk, stop, code), self._chunks(environment, trials, key)
         )
-        with closing(played):
-            return next((path for path in played if path), ())
+        with closing(chunks):
+            return next((path for path in chunks if path), ())
 
     def _codes(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a number for the sequence of arms of every run."""
-        codes = self._player.room((chunk.runs,), np.int64)
+        codes = self._player.new_array((chunk.runs,), np.int64)
         self._player.play(self._task(environment, chunk.runs, codes, 0, stop), chunk.runs, chunk.seed)
-        return self._player.fetched(codes)
+        return self._player.to_host(codes)
 
     def _path(self, environment: Environment, chunk: Chunk, stop: NDArray[np.int64], code: int) -> tuple[int, ...]:
         """Return the arms of the first run of a chunk that has this code; else none."""
-        found = np.flatnonzero(self._codes(environment, chunk, stop) == code)
-        if not len(found):
+        matches = np.flatnonzero(self._codes(environment, chunk, stop) == code)
+        if not len(matches):
             return ()
-        task = self._task(environment, 1, self._player.room((0,), np.int64), self.horizon, stop)
-        self._player.play(task, 1, chunk.seed, first=int(found[0]))
-        arms, plays = self._player.fetched(task.trace.paths)[0].T
+        task = self._task(environment, 1, self._player.new_array((0,), np.int64), self.horizon, stop)
+        self._player.play(task, 1, chunk.seed, first=int(matches[0]))
+        arms, plays = self._player.to_host(task.trace.paths)[0].T
         decisions = int(np.argmax(np.cumsum(plays) >= self.horizon)) + 1  # what is behind them is not of this run
         return tuple(np.repeat(arms[:decisions], plays[:decisions]).tolist())
 
     def _task(self, environment: Environment, runs: int, codes: Any, steps: int, stop: NDArray[np.int64]) -> Task:
         environment.check_horizon(self.horizon)
         if environment.arms != self.arms:
-            raise InvalidInput(f"Expected {environment!r} to have {counted(self.arms, 'arm')}.")
-        paths = self._player.room((self._player.rows(runs), steps, 2), np.int64)
+            raise InvalidInput(f"Expected {environment!r} to have {count_text(self.arms, 'arm')}.")
+        paths = self._player.new_array((self._player.rows(runs), steps, 2), np.int64)
         trace = Decisions(self.arms, self.is_exact, codes, paths)
-        return Task(self._player.moved(environment.configure()), trace, self._player.rules(stop))
+        return Task(self._player.to_device(environment.configure()), trace, self._player.rules(stop))
 
     def _scores(
         self, environment: Environment, first: Given, second: Given, chunk: Chunk, stop: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the scores of every run."""
         player, runs = self._player, chunk.runs
-        rows, scores = player.rows(runs), player.room((runs, COLUMNS))
-        played = self._task(environment, runs, player.room((0,), np.int64), self.horizon, stop)
+        rows, scores = player.rows(runs), player.new_array((runs, COLUMNS))
+        task_of_run = self._task(environment, runs, player.new_array((0,), np.int64), self.horizon, stop)
         while True:
             room = self._room  # another thread may make it larger
             task = ScoringTask(
-                played.environment,
-                first=player.moved(first.configure()),
-                second=player.moved(second.configure()),
-                trace=played.trace,
-                rules=played.rules,
-                numbers=player.room((rows, NUMBERS, room)),
-                seen=player.room((rows, RUNS_OF_ONE, SEEN), np.int64),
-                known=player.room((rows, RUNS_OF_ONE - 1, KNOWN)),
+                task_of_run.environment,
+                first=player.to_device(first.configure()),
+                second=player.to_device(second.configure()),
+                trace=task_of_run.trace,
+                rules=task_of_run.rules,
+                numbers=player.new_array((rows, NUMBERS, room)),
+                counters=player.new_array((rows, RUNS_OF_ONE, COUNTERS), np.int64),
+                measures=player.new_array((rows, RUNS_OF_ONE - 1, MEASURES)),
                 scores=scores,
             )
             lacking = player.play(task, runs, chunk.seed)
             if not lacking:
-                return player.fetched(scores)
+                return player.to_host(scores)
             self._room = 2 * (room + lacking)
 
     def _chunks(self, environment: Environment, trials: int, key: tuple[int, ...]) -> Iterator[Chunk]:
@@ -173,7 +173,7 @@ class Trials:
 
 
 def seed_key(environment: Environment) -> int:
-    """Return a number that random numbers in an environment follow from."""
+    """Return the number from which the random numbers in an environment follow."""
     if isinstance(environment, Given):
         return int.from_bytes(hashlib.sha256(environment.rewards.tobytes()).digest()[:16])
     kind = type(environment)

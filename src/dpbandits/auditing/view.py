@@ -1,4 +1,4 @@
-"""What a view is: it samples pairs, proposes for each of them the event that tells most, and counts it in fresh trials.
+"""View: it samples pairs, proposes for each of them the event that tells most, and counts it in fresh trials.
 
 Which event that is, is decided on the search's trials alone.
 """
@@ -34,13 +34,13 @@ class Candidate:
     @property
     def sides(self) -> tuple[Given, Given]:
         """The likelier rewards first."""
-        both = self.pair.rewards, self.pair.changed
+        both = self.pair.rewards, self.pair.neighbours
         return (both[1], both[0]) if self.is_reversed else both
 
 
 @dataclass
-class Seen:
-    """How far a view understood what it saw."""
+class RunStatistics:
+    """How many runs a view has seen, and how many of them it could not score."""
 
     runs: int = 0
     unscored: int = 0  # runs with a release whose likelihood is not known
@@ -57,12 +57,12 @@ class View(ABC):
 
     name: ClassVar[ViewName]
 
-    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned: int) -> None:
+    def __init__(self, trials: Trials, delta: float, smallest_mass: float, planned_trials: int) -> None:
         self.trials = trials
         self.delta = delta
-        self.planned = planned  # trials of an event in the test, with either rewards
+        self.planned_trials = planned_trials  # trials of an event in the test, with either rewards
         self.smallest_mass = smallest_mass
-        self.seen = Seen()
+        self.statistics = RunStatistics()
 
     @abstractmethod
     def sample(self, pairs: list[Pair], budget: int, number: int) -> int:
@@ -73,7 +73,7 @@ class View(ABC):
         """Return the best event of each direction, from what was sampled."""
 
     def group(self, candidate: Candidate) -> Any:
-        """Return something that candidates share which are counted in the same runs."""
+        """Return a key that is equal for candidates that are counted in the same runs."""
         return candidate.pair
 
     @abstractmethod
@@ -85,15 +85,15 @@ class View(ABC):
         """Say in words what the event is."""
 
     def _best(
-        self, pair: Pair, is_reversed: bool, found: NDArray[Any], other: NDArray[Any], trials: int
+        self, pair: Pair, is_reversed: bool, hits: NDArray[Any], neighbour_hits: NDArray[Any], trials: int
     ) -> tuple[int, Candidate] | None:
         """Return which of these events, given as counts, promises most."""
-        promised = promises(found, other, trials, self.planned, self.delta)
-        promised = np.where(found >= max(1.0, self.smallest_mass * trials), promised, -np.inf)
+        promised = promises(hits, neighbour_hits, trials, self.planned_trials, self.delta)
+        promised = np.where(hits >= max(1.0, self.smallest_mass * trials), promised, -np.inf)
         place = int(np.argmax(promised))
         if not np.isfinite(promised[place]):
             return None
-        mass = float(found[place]) / trials
-        ratio = float(np.log(max(mass - self.delta, 1e-300) / ((other[place] + 0.5) / (trials + 1))))
-        error = float(sum(side[place] for side in log_ratio_errors(found, other, trials)))
+        mass = float(hits[place]) / trials
+        ratio = float(np.log(max(mass - self.delta, 1e-300) / ((neighbour_hits[place] + 0.5) / (trials + 1))))
+        error = float(sum(side[place] for side in log_ratio_errors(hits, neighbour_hits, trials)))
         return place, Candidate(pair, is_reversed, None, mass, ratio, error, float(promised[place]))

@@ -34,15 +34,15 @@ def shifts_for(noise: TaintNoise, number: int) -> Shifts | None:
         noises = sorted({each for row in rows for each, _ in noise.noises[row]})
         if not all(noise.noises[row] for row in rows):
             return {0: math.inf}
-        found = unique_shifts([(row, noise.noises[row]) for row in rows], noises, [change])
-        if found is None:
+        solutions = unique_shifts([(row, noise.noises[row]) for row in rows], noises, [change])
+        if solutions is None:
             return None
-        shifts |= dict(zip(noises, found[0].tolist(), strict=True))
+        shifts |= dict(zip(noises, solutions[0].tolist(), strict=True))
     return shifts
 
 
 def density_ratio(noise: TaintNoise, shifts: Shifts, change: int) -> float:
-    """Return the log density of a run's releases less the one that they have if the reward has changed by so much."""
+    """Return the log density of a run's releases less their log density if the reward had changed by `change`."""
     if math.inf in shifts.values():
         return math.inf
     return math.fsum(_part(noise, number, change * shift) for number, shift in shifts.items())
@@ -58,8 +58,8 @@ def _part(noise: TaintNoise, number: int, shift: float) -> float:
     return (away - 2 * back) / scale
 
 
-def forced(noise: TaintNoise, dice: random.Random, placed: Callable[[int, float], float]) -> Steering:
-    """Return a steering that repeats what a run released, up to a nudge, where `placed` does not move a noise.
+def repeat_steering(noise: TaintNoise, dice: random.Random, placement: Callable[[int, float], float]) -> Steering:
+    """Return a steering that repeats what a run released, up to a nudge, where `placement` does not move a noise.
 
     The nudge is for runs that only go their way if two values are equal to the last digit, which never happens.
     """
@@ -69,8 +69,8 @@ def forced(noise: TaintNoise, dice: random.Random, placed: Callable[[int, float]
             return draw.noise
         released = noise.values[draw.number] + noise.totals[draw.number]
         if noise.mechanisms[draw.number] == RESPONSE:
-            return draw.total + placed(draw.number, released - draw.total) - 0.5
-        return placed(draw.number, released + _NUDGE * draw.scale * dice.uniform(-1, 1) - draw.total)
+            return draw.total + placement(draw.number, released - draw.total) - 0.5
+        return placement(draw.number, released + _NUDGE * draw.scale * dice.uniform(-1, 1) - draw.total)
 
     return steer
 
@@ -78,14 +78,14 @@ def forced(noise: TaintNoise, dice: random.Random, placed: Callable[[int, float]
 def on_one_side(noise: TaintNoise, shifts: Shifts, side: int) -> Callable[[int, float], float]:
     """Return where noises must be so that all that move do so away from 0 (side 1), or all towards it (-1)."""
 
-    def placed(number: int, value: float) -> float:
+    def placement(number: int, value: float) -> float:
         shift = shifts.get(number, 0.0)
         if not 0 < abs(shift) < math.inf:
             return value
         along = value * math.copysign(1.0, shift)
-        needed = 0.0 if side > 0 else abs(shift)
-        if along * side >= needed:
+        least_size = 0.0 if side > 0 else abs(shift)
+        if along * side >= least_size:
             return value
-        return math.copysign(needed + noise.scales[number], side * shift)
+        return math.copysign(least_size + noise.scales[number], side * shift)
 
-    return placed
+    return placement

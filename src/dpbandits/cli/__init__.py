@@ -23,10 +23,10 @@ _PIPE_CLOSED = 141  # 128 and the number of SIGPIPE
 
 
 def main() -> None:
-    """Run the command line. Its exit status never says 1, which is a verdict, for anything else.
+    """Run the command line. Exit status 1 is a verdict and never anything else.
 
-    Bad input, or a file that cannot be read or written: one sentence and 2. A reader that went away, as in `| head`:
-    141, like every tool that is ended by that. A mistake in the program, or in a policy of the user's: 70.
+    Bad input, or a file that cannot be read or written, gives one sentence and 2. A closed pipe, as in `| head`, gives
+    141, as for every tool that is stopped by one. A mistake in the program, or in a user's policy, gives 70.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _in_words(problem: OSError) -> str:
-    """Return which file it was and why, without numbers of the operating system."""
+    """Return which file it was and why, without the error numbers of the operating system."""
     reason = problem.strerror or str(problem) or type(problem).__name__
     if problem.filename is None:
         return f"Expected to be able to read and write: {reason}."
@@ -65,21 +65,21 @@ def _in_words(problem: OSError) -> str:
 
 def _print_trace(problem: Exception) -> None:
     """Print where a mistake was made, without the dozens of lines that only say how the command was called."""
-    found = traceback.TracebackException.from_exception(problem)
-    found.stack = traceback.StackSummary.from_list(
-        [frame for frame in found.stack if not _CALLING.search(frame.filename) and frame.filename != __file__]
+    trace = traceback.TracebackException.from_exception(problem)
+    trace.stack = traceback.StackSummary.from_list(
+        [frame for frame in trace.stack if not _CALLING.search(frame.filename) and frame.filename != __file__]
     )
-    print("".join(found.format()), end="", file=sys.stderr)
+    print("".join(trace.format()), end="", file=sys.stderr)
 
 
 def _be_quiet() -> None:
-    """Send what is still to be written nowhere, so that the interpreter's own last attempt does not complain."""
+    """Discard what is still to be written, so that the interpreter's own last attempt does not complain."""
     with suppress(OSError):  # there is no such file in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         print(f"dpbandits {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""The command line itself: a table of commands, each of which is imported when it is the one that runs."""
+"""The command line itself: a table of commands, and the application that imports the one that runs."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
-class Listed(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command that may not be imported yet: the module that adds it, and the first sentence of its help."""
 
     module: str
@@ -22,42 +22,45 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
-    "plan": Listed("plan", "Find out what privacy will cost, before an experiment begins."),
-    "simulate": Listed(
+    "plan": CommandEntry("plan", "Find out what privacy will cost, before an experiment begins."),
+    "simulate": CommandEntry(
         "simulate", "Play policies many times against Bernoulli arms, or rewards of your own, and show their regret."
     ),
-    "compare": Listed("compare", "Rank policies over many bandits and privacy levels."),
-    "policies": Listed("simulate", "List the policies: names, guarantees, settings, where they come from."),
-    "audit": Listed("audit", "Try to break a privacy claim."),
-    "show": Listed(
+    "compare": CommandEntry("compare", "Rank policies over many bandits and privacy levels."),
+    "policies": CommandEntry("simulate", "List the policies: names, guarantees, settings, where they come from."),
+    "audit": CommandEntry("audit", "Try to break a privacy claim."),
+    "show": CommandEntry(
         "show",
-        "Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.",
+        "Show the state of a live experiment: which arm is best, estimates, the promise, the budget spent, releases.",
     ),
-    "ledger": Listed("ledger_command", "Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it."),
-    "reproduce": Listed("reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."),
+    "ledger": CommandEntry(
+        "ledger_command", "Check or show the ledger of a live bandit, as exported by Ledger.to_jsonl."
+    ),
+    "reproduce": CommandEntry(
+        "reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."
+    ),
 }
 
 
-class ImportedWhenRun(TyperGroup):
-    """Commands of which only names and summaries are known until one of them runs, or its options are completed."""
+class LazyCommandGroup(TyperGroup):
+    """A group that knows only names and summaries of its commands until one runs, or its options are completed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         imported = self.commands
         self.commands = {
-            name: imported.get(name) or TyperCommand(name, short_help=listed.summary)
-            for name, listed in COMMANDS.items()
+            name: imported.get(name) or TyperCommand(name, short_help=entry.summary) for name, entry in COMMANDS.items()
         }
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options before the command. Their failures, such as a shell that is not known, are no verdict: 2."""
+        """Read the options before the command. If they fail, as for an unknown shell, the exit status is 2."""
         try:
             return super().parse_args(ctx, args)
         except typer.Exit as ended:
             raise typer.Exit(2 if ended.exit_code else 0) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is asked for, imported."""
+        """Import the command that was called, and return it."""
         if args[0] in COMMANDS:
             import_module(f"dpbandits.cli.{COMMANDS[args[0]].module}")  # which adds it to the application
             self.commands = typer.main.get_group(app).commands
@@ -65,7 +68,7 @@ class ImportedWhenRun(TyperGroup):
 
 
 app = typer.Typer(
-    cls=ImportedWhenRun,
+    cls=LazyCommandGroup,
     help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims, "
     "check their ledgers.",
     no_args_is_help=True,
@@ -75,7 +78,7 @@ app = typer.Typer(
 
 
 def needing(*packages: str) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
-    """Make a command say what is not installed before it begins. Its help is shown all the same."""
+    """Make a command report missing packages before it begins. Its help works without them."""
 
     def wrapped(command: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
         @wraps(command)

@@ -1,4 +1,4 @@
-"""`dpbandits audit`."""
+"""`dpbandits audit`: its options, the attacks and the account that they ask for, and what it prints."""
 
 import json
 import shlex
@@ -16,7 +16,7 @@ from dpbandits._writing import write_file
 from dpbandits.auditing import Audit, ExactAudit, audit, exact_audit
 from dpbandits.auditing.audit_report import write_report
 from dpbandits.auditing.broken import BROKEN
-from dpbandits.auditing.sentences import sentence, settings, shown_rewards
+from dpbandits.auditing.sentences import rewards_text, sentence, settings
 from dpbandits.auditing.views import VIEWS
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
@@ -36,36 +36,38 @@ def audit_command(
     policy: Annotated[
         str,
         typer.Argument(
-            help="A policy, with settings after colons, as in `simulate`; a class of yours is mine.py:Name. broken "
-            "lists policies that are broken on purpose; broken/NAME is one of them."
+            help="A policy, with settings after colons, as in `simulate`; mine.py:Name is a class of your own. "
+            "`broken` lists policies that are broken on purpose; broken/NAME is one of them."
         ),
     ],
     epsilon: Annotated[
-        float, typer.Option(help="The budget the policy is made for; for one without, the claim.")
+        float, typer.Option(help="The budget that the policy is made for; for a policy without privacy, the claim.")
     ] = 1.0,
     delta: Annotated[
-        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1e-6.")
+        float | None, typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.")
     ] = None,
     variant: Annotated[str | None, typer.Option(help="The policy's variant, such as published.")] = None,
     view: Annotated[
         str | None,
         typer.Option(
-            help="Only attack, and see only: actions (the arms alone) or releases (every value as well). Default: one "
-            "after the other, then the exact account, until the claim is refuted.",
+            help="Only attack, and only from this view: actions (the arms alone) or releases (every value as well). "
+            "Default: both attacks, then the exact account, until the claim is refuted.",
             show_default=False,
         ),
     ] = None,
     arms: Annotated[
         int | None,
-        typer.Option(help="How many arms. Default: 2, and 3 as well for the exact account.", show_default=False),
+        typer.Option(help="Number of arms. Default: 2; the exact account also plays 3.", show_default=False),
     ] = None,
     horizon: Annotated[
-        str | None, typer.Option(help="Steps per run. Default: as few as the policy's choices need to differ.")
+        str | None, typer.Option(help="Steps per run. Default: just enough for the policy's choices to differ.")
     ] = None,
     trials: Annotated[
-        str, typer.Option(help="The most runs of an attack, search and test together; 1e7 is a number.")
+        str, typer.Option(help="The largest number of runs per attack, search and test together, such as 1e7.")
     ] = "1e7",
-    confidence: Annotated[float, typer.Option(help="Of the lower bounds on epsilon, all together.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(help="With which confidence all lower bounds on epsilon hold together.")
+    ] = 0.95,
     exact: Annotated[
         bool,
         typer.Option("--exact", help="Only the exact account: the loss of every reward through all releases."),
@@ -76,17 +78,17 @@ def audit_command(
         bool | None, typer.Option("--gpu/--no-gpu", help="Play on a GPU. Default: where there is one.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with figures to this file (.html).")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write what was found to this file (.json).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the results to this file (.json).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try to break a privacy claim.
 
-    It searches for two reward sequences that differ in one reward, and for something the policy then does much more
-    often with one than with the other. If that is more than its claim allows, the claim is refuted. Then it adds up,
-    from the policy's own code, what every reward loses. The exit status is 1 if the claim is refuted or exceeded; 0 if
-    it is not, which is no proof; 3 if it cannot be told: a loss that the account does not know, or releases that cannot
-    be scored; 2 for wrong input and 70 for a crash. --json prints what --out writes: a list, one item for every attack
-    and for the account. Examples:
+    An attack searches for two reward sequences that differ in one reward, and for an event that is much likelier with
+    one than with the other. If it is likelier than the claim allows, the claim is refuted. The exact account then adds
+    up what every reward loses, from the policy's own code. The exit status is 1 if the claim is refuted or exceeded; 0
+    if it is not, which is no proof; 3 if neither can be said, because the account does not know a loss or the releases
+    cannot be scored; 2 for wrong input and 70 for a crash. --json prints what --out writes: a list with one item for
+    each attack and one for the account. Examples:
 
     \b
     dpbandits audit dp-ucb --variant published --epsilon 1
@@ -110,25 +112,25 @@ def audit_command(
         else:
             console().print(_broken_table())
         return
-    needed = {"numba": not exact, "numba_cuda": gpu and not exact, "matplotlib": report is not None}
-    require_extras(*(package for package, is_needed in needed.items() if is_needed))
+    needs = {"numba": not exact, "numba_cuda": gpu and not exact, "matplotlib": report is not None}
+    require_extras(*(package for package, is_needed in needs.items() if is_needed))
     say = _nothing if as_json else print
-    chosen = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
+    target = _policy(policy if variant is None else f"{policy}:variant={variant}", epsilon, delta)
     claim = None
-    if chosen.claim() is None and chosen.guarantee() is None:
+    if target.claim() is None and target.guarantee() is None:
         claim = Budget(epsilon, delta or 0.0)
     else:
-        check_delta(delta, chosen)
+        check_delta(delta, target)
     steps = None if horizon is None else whole("horizon", horizon)
     views = [] if exact else list(VIEWS) if view is None else [_validate.one_of(VIEWS, view=view)]
     parts: list[Audit | ExactAudit] = []
     try:
-        for seen in views:
+        for view_name in views:
             if not _is_refuted(parts):
                 parts.append(
                     audit(
-                        chosen,
-                        view=seen,
+                        target,
+                        view=view_name,
                         arms=_ARMS if arms is None else arms,
                         horizon=steps,
                         trials=whole("trials", trials),
@@ -144,20 +146,21 @@ def audit_command(
                 if len(views) > len(parts) == 1:
                     say(f"(Both attacks together have a confidence of {confidence * 100:.10g}%.)")
         if exact or report is not None or (view is None and not _is_refuted(parts)):
-            parts.append(exact_audit(chosen, arms=arms, horizon=steps, claim=claim, seed=seed))
+            parts.append(exact_audit(target, arms=arms, horizon=steps, claim=claim, seed=seed))
             _show(parts[-1], say)
     except KeyboardInterrupt:
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
-    given: dict[str, Any] = {"--delta": delta, "--variant": variant, "--arms": arms, "--horizon": steps, "--view": view}
+    options: dict[str, Any] = {"--delta": delta, "--variant": variant, "--arms": arms, "--horizon": steps}
+    options["--view"] = view
     if not exact:
-        given |= {"--trials": whole("trials", trials), "--confidence": confidence}
-    again = _command(policy, epsilon, {**given, "--seed": seed, "--report": report}, parts)
-    say(f"Again: {again}")
+        options |= {"--trials": whole("trials", trials), "--confidence": confidence}
+    command = _command(policy, epsilon, {**options, "--seed": seed, "--report": report}, parts)
+    say(f"Again: {command}")
     if report is not None:
-        write_report(report, parts, again)
+        write_report(report, parts, command)
         say(f"Report: {report}")
-    document = [found.to_dict() for found in parts]
+    document = [part.to_dict() for part in parts]
     if out is not None:
         write_file(out, (json.dumps(document, indent=2, allow_nan=False) + "\n").encode())
         say(f"Data: {out}")
@@ -170,7 +173,7 @@ def audit_command(
 
 
 def _is_refuted(parts: list[Audit | ExactAudit]) -> bool:
-    return any(found.refuted for found in parts)
+    return any(part.refuted for part in parts)
 
 
 def _policy(text: str, epsilon: float, delta: float | None) -> Policy:
@@ -187,34 +190,34 @@ def _nothing(text: object) -> None:
     """Leave out what is for a person."""
 
 
-def _show(found: Audit | ExactAudit, say: Callable[[Any], None]) -> None:
-    table = Table(title=f"Audit of {label(found.policy)}", show_header=False)
+def _show(result: Audit | ExactAudit, say: Callable[[Any], None]) -> None:
+    table = Table(title=f"Audit of {label(result.policy)}", show_header=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
-    for row in settings(found):
+    for row in settings(result):
         table.add_row(*row)
     if say is print:
         console().print(table)
-    if isinstance(found, Audit):
-        for tested in found.tested:
+    if isinstance(result, Audit):
+        for tested in result.tested:
             say(
                 f"Event: {tested.event}\n"
-                f"  rewards    {shown_rewards(tested.rewards)}: {tested.found:,} of {tested.trials:,}\n"
-                f"  neighbours {shown_rewards(tested.neighbours)}: {tested.other:,} of {tested.trials:,} "
+                f"  rewards    {rewards_text(tested.rewards)}: {tested.hits:,} of {tested.trials:,}\n"
+                f"  neighbours {rewards_text(tested.neighbours)}: {tested.neighbour_hits:,} of {tested.trials:,} "
                 f"(they differ at {tested.position})\n"
-                f"  ln of the ratio {tested.ratio(found.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
+                f"  ln of the ratio {tested.ratio(result.claim.delta):.4f}, epsilon is at least {tested.bound:.4f}"
             )
-    say(sentence(found))
+    say(sentence(result))
 
 
-def _command(policy: str, epsilon: float, given: dict[str, Any], parts: list[Audit | ExactAudit]) -> str:
+def _command(policy: str, epsilon: float, options: dict[str, Any], parts: list[Audit | ExactAudit]) -> str:
     """Return the command that gives the same once more."""
-    words = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
-    for option, value in given.items():
-        words += [option, str(value)] if value is not None else []
-    attacks = [found for found in parts if isinstance(found, Audit)]
-    words += ["--exact"] if not attacks else ["--gpu"] if attacks[0].on_gpu else ["--no-gpu"]
-    return shlex.join(words)
+    arguments = ["dpbandits", "audit", policy, "--epsilon", f"{epsilon!r}"]
+    for option, value in options.items():
+        arguments += [option, str(value)] if value is not None else []
+    attacks = [part for part in parts if isinstance(part, Audit)]
+    arguments += ["--exact"] if not attacks else ["--gpu"] if attacks[0].on_gpu else ["--no-gpu"]
+    return shlex.join(arguments)
 
 
 def _broken_table() -> Table:

@@ -1,4 +1,4 @@
-"""`dpbandits compare`."""
+"""`dpbandits compare`: its options, the files that it writes and the tables that it prints."""
 
 import csv
 import io
@@ -14,9 +14,9 @@ from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, Keep, OwnEnvironment, Workers
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.parsing import check_folder, contenders, listed, parse_levels, whole
+from dpbandits.cli.parsing import check_folder, contenders, parse_levels, split_commas, whole
 from dpbandits.comparison import Case, Leaderboard, Score, Standing, cases, compare
-from dpbandits.comparison.instances import at_levels
+from dpbandits.comparison.instances import cases_at_levels
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
 from dpbandits.errors import InvalidInput
 from dpbandits.plots import write_figure
@@ -34,39 +34,42 @@ def compare_command(
         str | None,
         typer.Option(
             help="Sets of bandits: paper, five-arms, close, many-arms, random:NUMBER or random:NUMBER:SEED. "
-            f"Random ones bring their own epsilon. Default: {_INSTANCES}, without --environment.",
+            f"Random ones have their own epsilons. Default: {_INSTANCES}, unless --environment is given.",
             show_default=False,
         ),
     ] = None,
     environment: OwnEnvironment = None,
     policies: Annotated[
         str,
-        typer.Option(help="Names, with settings after colons; `recommended` is one, mine.py:Name a class of yours."),
+        typer.Option(
+            help="Names, with settings after colons. `recommended` is one; mine.py:Name is a class of your own."
+        ),
     ] = _POLICIES,
     epsilon: Annotated[
         str | None, typer.Option(help=f"Privacy levels. Default: {_EPSILON}.", show_default=False)
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(
-            help="The second part of the budget, for policies that use one. Default: 1e-6.", show_default=False
-        ),
+        typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.", show_default=False),
     ] = None,
-    horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
+    horizon: Annotated[str, typer.Option(help="Steps per run, such as 1e5.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Runs of every policy on every case.")] = "1000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     workers: Workers = None,
     keep: Keep = None,
     out: Annotated[
-        Path, typer.Option(help="The folder for tables and figure, and without --keep for what was played, in parts/.")
+        Path,
+        typer.Option(
+            help="The folder for the tables and the figure; without --keep also for finished runs, in parts/."
+        ),
     ] = Path("comparison"),
     as_json: AsJson = False,
 ) -> None:
     """Rank policies over many bandits and privacy levels.
 
-    It writes scores.csv (one row per policy and case), ranking.csv and comparison.png. Stopped at any time, the same
-    command goes on where it was, and one with more runs begins with those that are there. Policies that decide at every
-    step (ucb, lazy-dp-ts, ...) take much longer than those in phases. Examples:
+    It writes scores.csv (one row per policy and case), ranking.csv and comparison.png. If it is stopped, the same
+    command continues where it stopped; one with more runs starts from the finished runs. Policies that decide at
+    every step (ucb, lazy-dp-ts, ...) take much longer than policies in phases. Examples:
 
     \b
     dpbandits compare --instances random:100 --policies recommended,dp-imed,adap-klucb --horizon 1e6
@@ -77,11 +80,11 @@ def compare_command(
     check_folder(out=out)
     if keep is not None:
         check_folder(keep=keep)
-    chosen = _cases(instances, environment, epsilon)
+    case_list = _cases(instances, environment, epsilon)
     try:
         board = compare(
             contenders(policies, delta),
-            chosen,
+            case_list,
             horizon=whole("horizon", horizon),
             runs=whole("runs", runs),
             seed=seed,
@@ -95,23 +98,25 @@ def compare_command(
     if as_json:
         print_json({"yardstick": board.yardstick, "scores": board.scores, "ranking": board.standings()})
         return
-    if len(chosen) <= _SHOWN_CASES:
-        for case in chosen:
+    if len(case_list) <= _SHOWN_CASES:
+        for case in case_list:
             _show_case(case.name, [score for score in board.scores if score.case == case.name])
     _show_ranking(board)
     print(f"Scores: {out / 'scores.csv'}\nFigure: {out / 'comparison.png'}")
 
 
 def _cases(instances: str | None, environment: str | None, epsilon: str | None) -> list[Case]:
-    """Return all cases. An epsilon that none of them would look at is refused."""
-    sets = listed(_INSTANCES if instances is None and environment is None else instances or "")
+    """Return all cases. An epsilon that none of them would use is refused."""
+    sets = split_commas(_INSTANCES if instances is None and environment is None else instances or "")
     levels = parse_levels(_EPSILON if epsilon is None else epsilon)
-    found = cases(sets, levels) if sets or environment is None else []
+    case_list = cases(sets, levels) if sets or environment is None else []
     if environment is not None:
-        found += at_levels(environment, environment_from(environment), levels)
+        case_list += cases_at_levels(environment, environment_from(environment), levels)
     elif epsilon is not None and all(text.split(":")[0] == "random" for text in sets):
-        raise InvalidInput(f"Expected epsilon={epsilon!r} only with bandits that bring none, unlike {instances}.")
-    return found
+        raise InvalidInput(
+            f"Expected epsilon={epsilon!r} only with bandits that have none of their own, not {instances}."
+        )
+    return case_list
 
 
 def write_files(board: Leaderboard, out: Path) -> None:
@@ -152,10 +157,10 @@ def _show_ranking(board: Leaderboard) -> None:
         f"Over all {len(board.by_case())} cases" if len(board.by_case()) > 1 else "Over one case",
         ["policy", "proved", "mean / C ln T", "1 in 10", "99% / median", "1 in 20", "linear", "beaten"],
         rows,
-        "proved: the guarantee, against the ε that was asked for; stated: by the author of the policy, and not by us. "
+        "proved: the guarantee, against the ε that was asked for; stated: by the author of the policy, not by us. "
         f"C ln T: {board.yardstick}; geometric mean over the cases, and what one case in ten exceeds. 99% / median: of "
         "a run, median over the cases, and what one case in twenty exceeds. linear: runs with regret above half of T "
-        "times the smallest gap, where that is far above C ln T. beaten: cases on which another policy that keeps ε "
+        "times the smallest gap, where that is far above C ln T. beaten: cases in which another policy that keeps ε "
         "has a smaller mean with 99% confidence.",
     )
 

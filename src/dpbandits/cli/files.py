@@ -1,4 +1,4 @@
-"""What users have in Python files of their own: policies and environments, named as FILE.py:NAME."""
+"""Policies and environments in Python files of users, named as FILE.py:NAME."""
 
 import hashlib
 import importlib.util
@@ -16,43 +16,43 @@ from dpbandits.policies import Policy
 
 def policy_class(text: str) -> type[Policy]:
     """Return the policy class that a text such as "mine.py:ExploreThenCommit" names. The file is run."""
-    file, name, module = _found(text, policy="mine.py:ExploreThenCommit")
+    file, name, module = _named_module(text, policy="mine.py:ExploreThenCommit")
     kind = getattr(module, name, None)
     if inspect.isclass(kind) and issubclass(kind, Policy) and kind is not Policy and inspect.isabstract(kind):
         lacking = " and ".join(f"`{method}`" for method in sorted(kind.__abstractmethods__))
-        raise InvalidInput(f"Expected {name!r} in {file!r} to be a whole policy. It lacks {lacking}.")
+        raise InvalidInput(f"Expected {name!r} in {file!r} to be a complete policy. It lacks {lacking}.")
     if not (inspect.isclass(kind) and issubclass(kind, Policy)) or inspect.isabstract(kind):
-        known = ", ".join(_policies_in(module)) or "none"
-        raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {known}.")
+        names = ", ".join(_policies_in(module)) or "none"
+        raise InvalidInput(f"Expected {name!r} to be the class of a policy in {file!r}, which has: {names}.")
     return kind
 
 
 def environment_from(text: str) -> Environment:
     """Return the environment that a text such as "mine.py:stars" names, or that its class or function makes."""
-    file, name, module = _found(text, environment="mine.py:stars")
-    found = getattr(module, name, None)
-    if not isinstance(found, Environment) and callable(found):
+    file, name, module = _named_module(text, environment="mine.py:stars")
+    environment = getattr(module, name, None)
+    if not isinstance(environment, Environment) and callable(environment):
         try:
-            found = found()
+            environment = environment()
         except Exception as problem:  # noqa: BLE001  (it may do anything)
-            reason = f"{type(problem).__name__}: {one_line(problem)}"
-            raise InvalidInput(f"Expected {name}() in {file!r} to make an environment. It ends in {reason}") from None
-    if not isinstance(found, Environment):
+            failure = f"It fails with {type(problem).__name__}: {one_line(problem)}"
+            raise InvalidInput(f"Expected {name}() in {file!r} to make an environment. {failure}") from None
+    if not isinstance(environment, Environment):
         what = "an Environment, or a class or function that makes one"
         raise InvalidInput(f"Expected {name!r} in {file!r} to be {what}.")
-    return found
+    return environment
 
 
-def _found(text: str, **example: str) -> tuple[str, str, ModuleType]:
+def _named_module(text: str, **example: str) -> tuple[str, str, ModuleType]:
     """Return file, name and module of a text."""
     ((what, such_as),) = example.items()
     file, _, name = text.rpartition(":")
     if not file.endswith(".py") or not name:
         raise InvalidInput(f"Expected {what}={text!r} as FILE.py:NAME, such as {such_as}.")
-    return file, name, _loaded(Path(file))
+    return file, name, _load_module(Path(file))
 
 
-def _loaded(path: Path) -> ModuleType:
+def _load_module(path: Path) -> ModuleType:
     """Return the module of a file, run once for every version of it.
 
     Its name follows from path and content: the same in every process, so that compiled kernels are found on disk
@@ -79,8 +79,8 @@ def _loaded(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as problem:  # noqa: BLE001  (it may do anything, and must not end this program)
         del sys.modules[name]
-        reason = f"{type(problem).__name__}: {problem}"
-        raise InvalidInput(f"Expected file={str(path)!r} to be a Python file that runs. It ends in {reason}") from None
+        failure = f"It fails with {type(problem).__name__}: {problem}"
+        raise InvalidInput(f"Expected file={str(path)!r} to be a Python file that runs. {failure}") from None
     return module
 
 

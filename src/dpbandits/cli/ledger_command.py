@@ -1,4 +1,4 @@
-"""`dpbandits ledger verify` and `dpbandits ledger show`."""
+"""`dpbandits ledger verify` and `dpbandits ledger show`: their options, texts and tables."""
 
 import shlex
 import shutil
@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpbandits import _validate
-from dpbandits._phrases import counted
-from dpbandits._validate import shown
+from dpbandits._phrases import count_text
+from dpbandits._validate import value_text
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app
 from dpbandits.cli.files import policy_class
@@ -29,12 +29,12 @@ from dpbandits.privacy import Budget, Ledger
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
 ledger_app = typer.Typer(
-    help="Check and show the ledger of a live bandit, as Ledger.to_jsonl wrote it.",
+    help="Check or show the ledger of a live bandit, as exported by Ledger.to_jsonl.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(ledger_app, name="ledger")
-File = Annotated[Path, typer.Argument(help="The export of a ledger: one row a line.")]
+File = Annotated[Path, typer.Argument(help="The export of a ledger: one row per line.")]
 OwnPolicy = Annotated[
     str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
 ]
@@ -47,17 +47,18 @@ def verify_command(
         float | None,
         typer.Option(help="The epsilon that one person may lose at most. Default: what row 0 promises."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The second part of the claim.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="The delta of the claim.")] = 0.0,
     head: Annotated[str | None, typer.Option(help="The head that was kept elsewhere, as HASH or NUMBER:HASH.")] = None,
     policy: OwnPolicy = None,
     as_json: AsJson = False,
-    report: Annotated[Path | None, typer.Option(help="Write what was found as a page to this file (.html).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the result as a page to this file (.html).")] = None,
 ) -> None:
-    """Tell whether a ledger keeps its promise: its chain, its configuration, every release, what they cost together.
+    """Tell whether a ledger keeps its promise.
 
-    The exit status is 0 if it holds, 1 if it does not, 3 if it cannot be told, 2 for wrong input. Keep the head
-    elsewhere, in a mail or a ticket: without it nobody can tell whether rows are missing at the end. A ledger may have
-    grown since: the head vouches for the rows up to its own. Examples:
+    It checks the chain, the configuration, every release, and the cost of all of them together. The exit status is 0
+    if the promise holds, 1 if it does not, 3 if neither can be said, 2 for wrong input. Keep the head elsewhere, in a
+    mail or a ticket: without it nobody can tell whether rows are missing at the end. The ledger may have grown since:
+    the head vouches for the rows up to its own. Examples:
 
     \b
     dpbandits ledger verify trial.jsonl --claim 1 --head 17:6c1f...
@@ -69,7 +70,7 @@ def verify_command(
     if claim is None and delta:
         raise InvalidInput(f"Expected delta={delta} together with a claim.")
     try:
-        found = check_ledger(
+        check = check_ledger(
             _text_of(file),
             claim=None if claim is None else Budget(_validate.real("(0, inf)", claim=claim), delta),
             head=head,
@@ -79,22 +80,25 @@ def verify_command(
         print("Stopped. Nothing was decided.", file=sys.stderr)
         raise SystemExit(130) from None
     if as_json:
-        print_json(found.to_dict())
+        print_json(check.to_dict())
     else:
-        _say(str(found))
+        _say(str(check))
     if report is not None:
-        words: list[Any] = ["dpbandits", "ledger", "verify", file]
+        arguments: list[Any] = ["dpbandits", "ledger", "verify", file]
         for option, value in (("--claim", claim), ("--delta", delta or None), ("--head", head), ("--policy", policy)):
-            words += [] if value is None else [option, value]
-        write_file(report, to_page(found, file.name, shlex.join(map(str, words))).encode("utf-8", "replace"))
+            arguments += [] if value is None else [option, value]
+        write_file(report, to_page(check, file.name, shlex.join(map(str, arguments))).encode("utf-8", "replace"))
         if not as_json:
             print(f"Report: {report}")
-    raise typer.Exit(STATUS[found.verdict])
+    raise typer.Exit(STATUS[check.verdict])
 
 
 @ledger_app.command("show")
 def show_command(file: File, policy: OwnPolicy = None, as_json: AsJson = False) -> None:
-    """Show a ledger as tables: its configuration, its releases, and what they cost so far, arm by arm."""
+    """Show a ledger as tables.
+
+    They have its configuration, its releases, and what these have cost so far, arm by arm.
+    """
     text = _text_of(file)
     ledger = Ledger.from_jsonl(text)
     first, rows = ledger[0].content, list(ledger)[1:]
@@ -110,13 +114,13 @@ def show_command(file: File, policy: OwnPolicy = None, as_json: AsJson = False) 
     else:
         screen.print(_configuration_table(first))
         screen.print(_releases_table(first, [(row.number, row.content) for row in rows]))
-        found = check_ledger(text, policy=None if policy is None else policy_class(policy))
-        screen.print(_costs_table(found)) if found.arms else _say(f"What it cost is not known. {found.sentence}")
+        check = check_ledger(text, policy=None if policy is None else policy_class(policy))
+        screen.print(_costs_table(check)) if check.arms else _say(f"What it cost is not known. {check.sentence}")
     print(f"Head: {ledger.head[0]}:{ledger.head[1]}")
 
 
 def _print_document(ledger: Ledger, text: str, policy: str | None) -> None:
-    """Print all rows, and what every arm has cost where that can be told."""
+    """Print all rows, and what every arm has cost if that is known."""
     costs = None
     if "policy" in ledger[0].content:
         costs = check_ledger(text, policy=None if policy is None else policy_class(policy)).arms
@@ -161,7 +165,7 @@ def _configuration_table(first: dict[str, Any]) -> Table:
 
 
 def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]]) -> Table:
-    title = f"{counted(len(rows), 'release')}; noise and value in rewards" if rows else "No releases yet"
+    title = f"{count_text(len(rows), 'release')}; noise and value in rewards" if rows else "No releases yet"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0))  # without lines it fits into 80 columns
     for column in ("row", "arm", "release", "rewards", "assigned", "noise", "epsilon", "value"):
         is_arm = column == "arm"
@@ -188,26 +192,26 @@ def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]
     return table
 
 
-def _costs_table(found: LedgerCheck) -> Table:
+def _costs_table(check: LedgerCheck) -> Table:
     table = Table(title="Costs so far, of every arm's worst reward")
     for column in ("arm", "releases", "rewards in them", "epsilon"):
         table.add_column(column, justify="left" if column == "arm" else "right", overflow="fold")
-    for arm in found.arms:
+    for arm in check.arms:
         _add(table, str(arm.arm), f"{arm.releases:,}", f"{arm.rewards:,}", f"{arm.epsilon:.6g}")
     return table
 
 
 def _settings(settings: object) -> str:
     if not isinstance(settings, dict):
-        return shown(settings)
-    given = {key: value for key, value in settings.items() if value is not None and key != "name"}
-    words = ", ".join(f"{key}={_number(value)}" for key, value in given.items())
-    return f"{settings['name']}: {words}" if "name" in settings else words
+        return value_text(settings)
+    values = {key: value for key, value in settings.items() if value is not None and key != "name"}
+    text = ", ".join(f"{key}={_number(value)}" for key, value in values.items())
+    return f"{settings['name']}: {text}" if "name" in settings else text
 
 
 def _promise(plain: object) -> str:
     if not isinstance(plain, dict):
-        return shown(plain)
+        return value_text(plain)
     return (
         f"epsilon = {_number(plain.get('epsilon'))}, delta = {_number(plain.get('delta'))} in {plain.get('unit')}, "
         f"horizon {_number(plain.get('horizon'))}, by {plain.get('theorem')}"
@@ -222,4 +226,4 @@ def _add(table: Table, *cells: object) -> None:
 def _number(value: object) -> str:
     if type(value) is float:
         return f"{value:.5g}"
-    return f"{value:,}" if type(value) is int and abs(value) < 10**18 else shown(value).strip("'")
+    return f"{value:,}" if type(value) is int and abs(value) < 10**18 else value_text(value).strip("'")

@@ -7,12 +7,14 @@ import typer
 
 AsJson = Annotated[
     bool,
-    typer.Option("--json", help="Print one JSON document and nothing else; what is infinite or no number is null."),
+    typer.Option(
+        "--json", help="Print one JSON document and nothing else; numbers that are infinite or undefined are null."
+    ),
 ]
 OwnEnvironment = Annotated[
     str | None,
     typer.Option(
-        help="Rewards of your own: mine.py:NAME, an Environment or a class or function without arguments that makes "
+        help="Your own rewards, as mine.py:NAME: an Environment, or a class or function without arguments that makes "
         "one. The file is run.",
         show_default=False,
     ),
@@ -24,8 +26,8 @@ Workers = Annotated[int | None, typer.Option(help="Cores to use. Default: all. T
 Keep = Annotated[
     Path | None,
     typer.Option(
-        help="The folder for what was played: stopped at any time, the same command goes on where it was, and one with "
-        "more runs begins with those that are there.",
+        help="A folder for finished runs. If the command is stopped, the same command continues where it "
+        "stopped; one with more runs starts from them.",
         show_default=False,
     ),
 ]

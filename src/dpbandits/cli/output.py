@@ -1,4 +1,4 @@
-"""What commands print: one JSON document for a program, or tables for a person, as wide as there is room."""
+"""What commands print: one JSON document for a program, or tables for a person that fit the terminal."""
 
 import json
 import math
@@ -19,12 +19,12 @@ _ROOM_FOR_TEXT = 140  # columns: with less, columns of sentences are a few lette
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document. What is not a number, or infinite, is null."""
+    """Print one JSON document. Numbers that are infinite or undefined are null."""
     print(json.dumps(json_form(document), indent=2, allow_nan=False))
 
 
 def json_form(value: Any) -> Any:
-    """Return what JSON can hold: named tuples and dataclasses by their fields, numbers that are none as None.
+    """Return what JSON can hold: named tuples and dataclasses by their fields, NaN and infinity as None.
 
     >>> json_form({"mean": math.nan, "runs": np.int64(3), "levels": (0.1, math.inf)})
     {'mean': None, 'runs': 3, 'levels': [0.1, None]}
@@ -47,7 +47,7 @@ def json_form(value: Any) -> Any:
 def print_rows(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", *, is_text: bool = False
 ) -> None:
-    """Print a table whose first column are names, which never break; without room for it, a paragraph for every row."""
+    """Print a table whose first column has names, which never break; if it does not fit, print a paragraph per row."""
     screen = console()
     table = Table(title=escape(title), caption=escape(caption))
     table.add_column(columns[0], no_wrap=True)
@@ -61,9 +61,9 @@ def print_rows(
         return
     print(fill(title, screen.width))
     for name, *values in rows:
-        said = [f"{column}: {value}" for column, value in zip(columns[1:], values, strict=True) if value]
+        paragraphs = [f"{column}: {value}" for column, value in zip(columns[1:], values, strict=True) if value]
         print(name.replace("\n", ""))
-        for paragraph in said if is_text else ["; ".join(said)]:
+        for paragraph in paragraphs if is_text else ["; ".join(paragraphs)]:
             print(_indented(" ".join(paragraph.split()), screen.width))
     if caption:
         print(fill(caption, screen.width))

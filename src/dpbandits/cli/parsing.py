@@ -1,4 +1,4 @@
-"""What commands share: reading words into numbers, policies and files, and writing guarantees."""
+"""Command-line values turned into numbers, levels and policies, and checks of the files that commands write."""
 
 import ast
 import os
@@ -42,26 +42,26 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         name, *settings = text.split(":")
         if name not in POLICIES:
             raise InvalidInput(
-                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended, or a class of yours "
+                f"Expected policy {name!r} to be one of {', '.join(POLICIES)}, recommended, or a class of your own "
                 "as FILE.py:NAME."
             )
         kind = POLICIES[name]
-    known: dict[str, Any] = {field.name: field for field in fields(kind)} if is_dataclass(kind) else {}
-    chosen: dict[str, Any] = {}
+    setting_fields: dict[str, Any] = {field.name: field for field in fields(kind)} if is_dataclass(kind) else {}
+    values: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
-        if not equals or key not in known:
-            if not known:
+        if not equals or key not in setting_fields:
+            if not setting_fields:
                 raise InvalidInput(f"Expected {name} without settings, not {setting!r}: it has none.")
-            allowed = ", ".join(known)
+            allowed = ", ".join(setting_fields)
             raise InvalidInput(f"Expected setting {setting!r} of {name} as key=value, with a key among {allowed}.")
-        chosen[key] = _of_type(known[key].type, key, _value(value)) if of_user else _value(value)
+        values[key] = _of_type(setting_fields[key].type, key, _value(value)) if of_user else _value(value)
     defaults = {"epsilon": epsilon, "delta": delta}
-    settled = {key: value for key, value in defaults.items() if key in known} | chosen
+    arguments = {key: value for key, value in defaults.items() if key in setting_fields} | values
     if not of_user:
-        return kind(**settled)
+        return kind(**arguments)
     try:
-        return kind(**settled)
+        return kind(**arguments)
     except DPBanditsError:
         raise
     except Exception as problem:  # noqa: BLE001  (a field without a default, or whatever its own checks say)
@@ -69,9 +69,9 @@ def parse_policy(text: str, epsilon: float, delta: float) -> Policy:
         raise InvalidInput(f"Expected settings that {name} can be made with: {reason}.") from None
 
 
-def _of_type(declared: Any, key: str, value: Any) -> Any:
+def _of_type(declaration: Any, key: str, value: Any) -> Any:
     """Return a setting as its class declares it, if it declares something plain: 1e1 is a whole number."""
-    kind = declared if isinstance(declared, str) else getattr(declared, "__name__", "")
+    kind = declaration if isinstance(declaration, str) else getattr(declaration, "__name__", "")
     if kind == "int":
         return _validate.integer("(-inf, inf)", **{key: value})
     if kind == "float":
@@ -81,44 +81,46 @@ def _of_type(declared: Any, key: str, value: Any) -> Any:
     return str(value) if kind == "str" else value
 
 
-def check_delta(delta: float | None, *chosen: Policy) -> None:
-    """Refuse a delta that none of these policies would look at."""
-    if delta is not None and not any(hasattr(policy, "delta") for policy in chosen):
-        names = " and ".join(dict.fromkeys(policy.name for policy in chosen))
+def check_delta(delta: float | None, *policies: Policy) -> None:
+    """Refuse a delta that none of these policies would use."""
+    if delta is not None and not any(hasattr(policy, "delta") for policy in policies):
+        names = " and ".join(dict.fromkeys(policy.name for policy in policies))
         raise InvalidInput(f"Expected delta={delta} only with a policy that uses one, unlike {names}.")
 
 
 def contenders(text: str, delta: float | None) -> dict[str, Policy | Contender]:
-    """Return policies by the words that describe them: functions of epsilon, or plain if they bring their own or none.
+    """Return the policies that a text describes: functions of epsilon, or plain policies if they set their own or none.
 
-    None is the usual delta.
+    A delta of None is the usual one.
     """
-    texts = list(dict.fromkeys(listed(text)))
+    texts = list(dict.fromkeys(split_commas(text)))
     if not texts:
         raise InvalidInput(f"Expected policies={text!r} to name at least one of {', '.join(POLICIES)}.")
-    chosen = USUAL_DELTA if delta is None else delta
-    made = {name: parse_policy(name, 1.0, chosen) for name in texts}  # before anything is played
-    check_delta(delta, *made.values())
+    used_delta = USUAL_DELTA if delta is None else delta
+    policies = {name: parse_policy(name, 1.0, used_delta) for name in texts}  # before anything is played
+    check_delta(delta, *policies.values())
     return {
-        _plain(name): policy if repr(_made(name, chosen, 2.0)) == repr(policy) else partial(_made, name, chosen)
-        for name, policy in made.items()
+        _display_name(name): policy
+        if repr(_policy_at(name, used_delta, 2.0)) == repr(policy)
+        else partial(_policy_at, name, used_delta)
+        for name, policy in policies.items()
     }
 
 
-def _plain(text: str) -> str:
+def _display_name(text: str) -> str:
     return NoiseAwareIMED.name if text == "recommended" else text
 
 
-def _made(text: str, delta: float, epsilon: float) -> Policy:
+def _policy_at(text: str, delta: float, epsilon: float) -> Policy:
     return parse_policy(text, epsilon, delta)
 
 
 def console() -> Console:
-    """Return a console that is as wide as the terminal or COLUMNS say, and wide where nobody looks at it."""
+    """Return a console that is as wide as the terminal or COLUMNS say, and 160 columns wide in a file or a pipe."""
     return Console(width=None if Console().is_terminal or os.environ.get("COLUMNS", "").isdecimal() else 160)
 
 
-def listed(text: str) -> list[str]:
+def split_commas(text: str) -> list[str]:
     """Return the parts between commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
@@ -135,12 +137,12 @@ def number(name: str, text: str) -> float:
 
 def parse_means(text: str) -> list[float]:
     """Return a success rate for every arm."""
-    return [_validate.real("[0, 1]", means=number("means", mean)) for mean in listed(text)]
+    return [_validate.real("[0, 1]", means=number("means", mean)) for mean in split_commas(text)]
 
 
 def parse_levels(text: str) -> list[float]:
     """Return privacy levels, each once."""
-    levels = list(dict.fromkeys(number("epsilon", level) for level in listed(text)))
+    levels = list(dict.fromkeys(number("epsilon", level) for level in split_commas(text)))
     if not levels:
         raise InvalidInput(f"Expected epsilon={text!r} to be a number, or several with commas.")
     return [_validate.real(EPSILONS, epsilon=level) for level in levels]
@@ -153,10 +155,10 @@ def whole(name: str, text: str) -> int:
 
 def check_different(**named: Path | None) -> None:
     """Refuse two results that would be written into one file."""
-    seen: dict[Path, str] = {}
+    names: dict[Path, str] = {}
     for name, path in named.items():
-        if path is not None and seen.setdefault(path.resolve(), name) != name:
-            raise InvalidInput(f"Expected {name}={str(path)!r} to be a different file from {seen[path.resolve()]}.")
+        if path is not None and names.setdefault(path.resolve(), name) != name:
+            raise InvalidInput(f"Expected {name}={str(path)!r} to be a different file from {names[path.resolve()]}.")
 
 
 def check_ending(allowed: tuple[str, ...], **named: Path | None) -> None:
@@ -182,8 +184,8 @@ def check_folder(**named: Path) -> None:
     ((name, path),) = named.items()
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"Expected {name}={str(path)!r} to be a folder.")
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    _check_writable(there, f"{name}={str(path)!r} to be a folder")
+    existing = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    _check_writable(existing, f"{name}={str(path)!r} to be a folder")
 
 
 def _check_writable(folder: Path, what: str) -> None:

@@ -1,4 +1,4 @@
-"""`dpbandits plan`."""
+"""`dpbandits plan`: its options, the questions that they ask, and how the answers are printed."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +10,18 @@ from dpbandits.cli.app import app
 from dpbandits.cli.files import environment_from
 from dpbandits.cli.options import AsJson, OwnEnvironment
 from dpbandits.cli.output import print_json, print_rows
-from dpbandits.cli.parsing import PLOTS, check_ending, contenders, listed, number, parse_levels, parse_means, whole
+from dpbandits.cli.parsing import (
+    PLOTS,
+    check_ending,
+    contenders,
+    number,
+    parse_levels,
+    parse_means,
+    split_commas,
+    whole,
+)
 from dpbandits.comparison import Answer, Plan, plan
-from dpbandits.comparison.advice import shown, shown_share
+from dpbandits.comparison.advice import share_text, value_with_margin
 from dpbandits.environments import Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.plots import write_figure
@@ -26,7 +35,8 @@ def plan_command(
     arms: Annotated[
         int | None,
         typer.Option(
-            help=f"How many arms: one is better by the gap, the others are alike. Default: {_ARMS}.", show_default=False
+            help=f"Number of arms: one is better by the gap, the others are equal. Default: {_ARMS}.",
+            show_default=False,
         ),
     ] = None,
     gap: Annotated[
@@ -45,39 +55,39 @@ def plan_command(
         str | None, typer.Option(help="Instead of arms, gap and rate: a success rate per arm, such as 0.12,0.1,0.07.")
     ] = None,
     environment: OwnEnvironment = None,
-    horizon: Annotated[str, typer.Option(help="How many people there are; 1e6 is a number too.")] = "1e5",
+    horizon: Annotated[str, typer.Option(help="Number of people, such as 1e6.")] = "1e5",
     epsilon: Annotated[
         str,
-        typer.Option(help="Privacy levels to ask about: 0.1 is strict, 1 is usual, 10 protects hardly anybody."),
+        typer.Option(help="Privacy levels to compare: 0.1 is strict, 1 is usual, 10 protects hardly anybody."),
     ] = "0.1,0.5,1",
     tolerance: Annotated[
         float, typer.Option(help="What privacy may cost without discussion, as a share of the people.")
     ] = 0.01,
     delta: Annotated[
         float | None,
-        typer.Option(
-            help="The second part of the budget, for policies that use one. Default: 1e-6.", show_default=False
-        ),
+        typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.", show_default=False),
     ] = None,
     policies: Annotated[
         str,
-        typer.Option(help="Names, with settings after colons; `recommended` is one, mine.py:Name a class of yours."),
+        typer.Option(
+            help="Names, with settings after colons. `recommended` is one; mine.py:Name is a class of your own."
+        ),
     ] = _POLICIES,
     runs: Annotated[
         str,
         typer.Option(
-            help="How often to play each policy; those that decide at every step less often. One half chooses the "
-            "policy of a level, the other is reported."
+            help="How often to play each policy; those that decide at every step are played less often. Half of the "
+            "runs choose the policy for a level, the other half are reported."
         ),
     ] = "2000",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Draw the answer to this file (.png, .svg, .pdf).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the plan to this file (.png, .svg, .pdf).")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find out what privacy will cost, before an experiment begins.
 
-    It plays the experiment many times with arms as you expect them, in another order each time, at every privacy level,
-    and says how many people get an arm that is not the best. Examples:
+    It plays the experiment many times at every privacy level, with arms as you expect them, shuffled every time, and
+    says how many people get an arm that is not the best. Examples:
 
     \b
     dpbandits plan --arms 5 --gap 0.05 --horizon 1e6 --epsilon 0.1,0.5,1
@@ -92,23 +102,23 @@ def plan_command(
     questions = _questions(arms, gap, rate, means, environment)
     if plot is not None and len(questions) > 1:
         raise InvalidInput(f"Expected gap={gap!r} to be one number: a plot shows one plan.")
-    answered = []
-    for guessed in questions:
+    documents = []
+    for question in questions:
         answer = plan(
             contenders(policies, delta),
-            guessed,
+            question,
             horizon=whole("horizon", horizon),
             epsilons=parse_levels(epsilon),
             runs=whole("runs", runs),
             tolerance=tolerance,
             seed=seed,
         )
-        answered.append(_document(answer))
+        documents.append(_document(answer))
         if not as_json:
             _show(answer)
             print(*answer.sentences(), sep="\n")
     if as_json:
-        print_json({"plans": answered})
+        print_json({"plans": documents})
     if plot is not None:
         from dpbandits.comparison.comparison_figures import plan_figure
 
@@ -120,28 +130,28 @@ def plan_command(
 def _questions(
     arms: int | None, gap: str | None, rate: float | None, means: str | None, environment: str | None
 ) -> list[list[float] | Environment]:
-    """Return the means, or the environment, of every question that is asked."""
-    replaced: dict[str, object] = {"arms": arms, "gap": gap, "rate": rate}
+    """Return the means, or the environment, of every question."""
+    alternatives: dict[str, object] = {"arms": arms, "gap": gap, "rate": rate}
     if environment is not None:
-        _refuse({**replaced, "means": means}, f"environment={environment!r}")
+        _refuse({**alternatives, "means": means}, f"environment={environment!r}")
         return [environment_from(environment)]
     if means is not None:
-        _refuse(replaced, f"means={means!r}")
-        guessed = parse_means(means)
-        if len(guessed) < 2:
+        _refuse(alternatives, f"means={means!r}")
+        guess = parse_means(means)
+        if len(guess) < 2:
             raise InvalidInput(f"Expected means={means!r} to be at least two success rates, such as 0.12,0.1.")
-        return [guessed]
+        return [guess]
     arms = _validate.integer("[2, 10000]", arms=_ARMS if arms is None else arms)
     rate = _validate.real("[0, 1)", rate=_RATE if rate is None else rate)
     gap = _GAP if gap is None else gap
-    gaps = [_validate.real(f"(0, {1 - rate:g}]", gap=number("gap", size)) for size in listed(gap)]
+    gaps = [_validate.real(f"(0, {1 - rate:g}]", gap=number("gap", size)) for size in split_commas(gap)]
     if not gaps:
         raise InvalidInput(f"Expected gap={gap!r} to be a number, or several with commas.")
     return [[min(rate + size, 1.0), *[rate] * (arms - 1)] for size in gaps]
 
 
-def _refuse(given: dict[str, object], replacement: str) -> None:
-    for name, value in given.items():
+def _refuse(options: dict[str, object], replacement: str) -> None:
+    for name, value in options.items():
         if value is not None:
             raise InvalidInput(f"Expected {name}={value} without {replacement}, which replaces it.")
 
@@ -158,29 +168,32 @@ def _show(answer: Plan) -> None:
         rows.append(
             [
                 *(line.policy, "none" if line is answer.without else f"{line.epsilon:g}"),
-                *(shown_share(worse.mean, worse.margin), unlucky),
-                *(shown(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
+                *(share_text(worse.mean, worse.margin), unlucky),
+                *(value_with_margin(line.regret, line.regret_margin, most=2), f"{worse.runs}"),
             ]
         )
     print_rows(
         answer.title,
         ["policy", "ε", "worse arm", "unlucky", "regret", "runs"],
         rows,
-        "worse arm: people who get an arm other than the best, on average, and in an unlucky run, one in a hundred, "
-        "from where to where with 95% confidence. The best arm has the largest mean. regret: rewards lost by that. ±: "
-        "about 95%, if no rare run is missing. runs: those reported; as many others chose the policy of each level. "
-        "The arms are in another random order in every run. no privacy: IMED, which decides anew for every person.",
+        "worse arm: people who get an arm other than the best, on average. unlucky: the same in the one run in a "
+        "hundred that is worst, as a range with 95% confidence. The best arm has the largest mean. regret: the rewards "
+        "lost. ±: about 95%, if no rare run is missing. runs: those reported; as many others chose the policy for each "
+        "level. The arms are in another random order in every run. no privacy: IMED, which decides anew for every "
+        "person.",
     )
 
 
 def _document(answer: Plan) -> dict[str, Any]:
     """Return a plan for programs."""
-    advised = answer.recommendation
+    recommendation = answer.recommendation
     return {
         **{"environment": repr(answer.environment), "means": answer.means, "horizon": answer.horizon},
         **{"tolerance": answer.tolerance, "drawing_lots": answer.lots, "without": _line(answer.without)},
         "answers": [{**_line(line), "cost": answer.cost(line)} for line in answer.answers],
-        "advised": None if advised is None else {"policy": advised.policy, "epsilon": advised.epsilon},
+        "advised": None
+        if recommendation is None
+        else {"policy": recommendation.policy, "epsilon": recommendation.epsilon},
         "sentences": answer.sentences(),
     }
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from dpbandits import reproduce
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.cli.app import app
 from dpbandits.cli.options import AsJson
 from dpbandits.cli.output import print_json
@@ -169,8 +169,8 @@ def _show_agreement(result: Agreement) -> None:
         say("  every verdict is the same")
     compared = result.identical + result.agreeing + result.unbounded + len(result.differences)
     say(
-        f"  of {counted(compared, 'measure')} {result.identical} are identical, {result.agreeing} others agree within "
-        f"their errors, {result.unbounded} others have no interval, {len(result.differences)} differ"
+        f"  of {count_text(compared, 'measure')} {result.identical} are identical, {result.agreeing} others agree "
+        f"within their errors, {result.unbounded} others have no interval, {len(result.differences)} differ"
     )
     for difference in result.differences:
         say(f"  {difference.claim}: {difference}")

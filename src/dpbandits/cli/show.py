@@ -1,4 +1,4 @@
-"""`dpbandits show`: what may be shown of a live experiment, from its journal, also while it runs."""
+"""`dpbandits show`: the state of a live experiment, from its journal, also while it runs."""
 
 import json
 import sys
@@ -30,17 +30,21 @@ _wrapped = partial(wrap, width=_WIDTH, break_on_hyphens=False)
 @app.command("show")
 def show_experiment_command(
     journal: Annotated[Path, typer.Argument(help="The journal of a live experiment, which may be running.")],
-    mark: Annotated[Path | None, typer.Option(help="Its high-water mark. Default: JOURNAL.mark.")] = None,
+    mark: Annotated[
+        Path | None, typer.Option(help="The high-water mark of the journal. Default: JOURNAL.mark.")
+    ] = None,
     policy: Annotated[
         str | None, typer.Option(help="For a policy of your own, its class: mine.py:Name. The file is run.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write it as a page to this file (.html).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON, with all arms and releases.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write the state as a page to this file (.html).")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the state as JSON, with all arms and releases.")
+    ] = False,
 ) -> None:
-    """Show what a live experiment may show: which arm is best, estimates, what is promised and spent, releases.
+    """Show the state of a live experiment: which arm is best, estimates, the promise, the budget spent, releases.
 
-    The journal is opened for reading alone, without a lock, beside the program that writes it, and nothing is changed.
-    Rewards, and how many answers are awaited, are not shown. Examples:
+    The journal is only read, without a lock, while another program may be writing it; nothing is changed. Rewards are
+    not shown, nor is the number of answers that are awaited. Examples:
 
     \b
     dpbandits show trial.journal
@@ -58,11 +62,11 @@ def show_experiment_command(
     except KeyboardInterrupt:
         print("Stopped. Nothing was changed.", file=sys.stderr)
         raise SystemExit(130) from None
-    found = Findings(overview)
+    findings = Findings(overview)
     if as_json:
-        print(json.dumps(to_plain(found), indent=2, allow_nan=False))
+        print(json.dumps(to_plain(findings), indent=2, allow_nan=False))
     else:
-        print("\n".join(_lines(contents(found, _ARMS, _RELEASES))))
+        print("\n".join(_lines(contents(findings, _ARMS, _RELEASES))))
     if report is not None:
         write_page(report, overview, records.places)
         if not as_json:
@@ -89,7 +93,7 @@ def _lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 def _item(lead: str, item: Cell) -> Iterator[str]:
     if not isinstance(item, Code):
-        yield from _wrapped(f"{lead} {_words(item)}", initial_indent="- ", subsequent_indent="  ")
+        yield from _wrapped(f"{lead} {_cell_text(item)}", initial_indent="- ", subsequent_indent="  ")
         return
     yield f"- {lead}"
     # A command in several lines is still one that can be copied.
@@ -102,14 +106,14 @@ def _statements(table: Table) -> Iterator[str]:
     for row in table.rows:
         for name, cell in zip(table.header, row, strict=True):
             if isinstance(cell, tuple):
-                yield from _wrapped(_words(cell))
+                yield from _wrapped(_cell_text(cell))
             else:
-                yield f"{name}: {_words(cell)}"
+                yield f"{name}: {_cell_text(cell)}"
 
 
 def _columns(table: Table) -> Iterator[str]:
     """Yield a table whose first column gives way: names are cut to what is left of the width."""
-    rows = [table.header, *(tuple(map(_words, row)) for row in table.rows)]
+    rows = [table.header, *(tuple(map(_cell_text, row)) for row in table.rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]
     left = _WIDTH - sum(widths[1:]) - len(_GAP) * (len(widths) - 1)
     first = max(min(widths[0], left), 3)
@@ -120,7 +124,7 @@ def _columns(table: Table) -> Iterator[str]:
         yield _GAP.join(cells).rstrip()
 
 
-def _words(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if isinstance(cell, tuple):
-        return " ".join(map(_words, cell))
+        return " ".join(map(_cell_text, cell))
     return cell.text if isinstance(cell, Code | Badge) else cell

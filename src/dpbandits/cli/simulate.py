@@ -1,4 +1,4 @@
-"""`dpbandits simulate` and `dpbandits policies`."""
+"""`dpbandits simulate` and `dpbandits policies`: their options, files and tables."""
 
 import math
 import sys
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpbandits._phrases import counted, one_line
+from dpbandits._phrases import count_text, one_line
 from dpbandits._writing import replace_file
 from dpbandits.cli.app import app, needing
 from dpbandits.cli.files import environment_from
@@ -21,10 +21,10 @@ from dpbandits.cli.parsing import (
     check_different,
     check_ending,
     check_folder,
-    listed,
     parse_levels,
     parse_means,
     parse_policy,
+    split_commas,
     whole,
 )
 from dpbandits.comparison.leaderboard import FEWEST_FOR_99
@@ -48,16 +48,17 @@ def simulate_command(
         str,
         typer.Option(
             help="Names, with settings after colons: ucb,dp-ucb-int:series=x:bonus=frozen. See `dpbandits policies`. "
-            "A class of yours is mine.py:Name."
+            "mine.py:Name is a class of your own."
         ),
     ] = "ucb,dp-ucb-int",
     epsilon: Annotated[
-        str, typer.Option(help="Privacy levels, such as 0.1,1; every private policy that sets none plays at each.")
+        str,
+        typer.Option(help="Privacy levels, such as 0.1,1. Every private policy plays at each, unless it sets its own."),
     ] = "1",
     delta: Annotated[
-        float | None, typer.Option(help="Its second part, for policies that use one. Default: 1e-6.")
+        float | None, typer.Option(help="The delta of the budget, for policies that use one. Default: 1e-6.")
     ] = None,
-    horizon: Annotated[str, typer.Option(help="Steps per run; 1e5 is a number too.")] = "1e5",
+    horizon: Annotated[str, typer.Option(help="Steps per run, such as 1e5.")] = "1e5",
     runs: Annotated[str, typer.Option(help="Independent runs of every policy.")] = "100",
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     workers: Workers = None,
@@ -74,7 +75,7 @@ def simulate_command(
     """Play policies many times against Bernoulli arms, or rewards of your own, and show their regret.
 
     Regret is the expected reward lost against always playing the best arm. Without --means and --environment the arms
-    are 0.9,0.6. Policies get the arms in the order given, on which short runs depend: those in phases open with the
+    are 0.9,0.6. Policies get the arms in the given order, and short runs depend on it: policies in phases open with the
     first arm. (`compare` and `plan` play another order in every run.) Examples:
 
     \b
@@ -91,9 +92,11 @@ def simulate_command(
         check_folder(keep=keep)
     steps = whole("horizon", horizon)
     arms = _environment(means, environment)
-    chosen = _made_at_levels(listed(policies), parse_levels(epsilon), USUAL_DELTA if delta is None else delta)
-    check_delta(delta, *chosen)
-    named = unique_names(chosen)
+    policy_list = _policies_at_levels(
+        split_commas(policies), parse_levels(epsilon), USUAL_DELTA if delta is None else delta
+    )
+    check_delta(delta, *policy_list)
+    named = unique_names(policy_list)
     try:
         result = simulate(named, arms, horizon=steps, runs=whole("runs", runs), seed=seed, workers=workers, folder=keep)
     except KeyboardInterrupt:
@@ -105,35 +108,35 @@ def simulate_command(
         print_json({**about, "horizon": result.horizon, "runs": result.runs, "policies": rows})
     else:
         _show(result, named)
-    said = []
+    notices = []
     if out is not None:
         _write_summary(rows, out)
-        said.append(f"Summary: {out}")
+        notices.append(f"Summary: {out}")
     if all_runs is not None:
         _write(result.to_pandas(), all_runs)
-        said.append(f"All runs: {all_runs}")
+        notices.append(f"All runs: {all_runs}")
     if plot is not None:
         write_figure(result.plot().figure, plot)  # type: ignore[arg-type]
-        said.append(f"Figure: {plot}")
+        notices.append(f"Figure: {plot}")
     if not as_json:
-        print(*said, sep="\n", end="\n" if said else "")
+        print(*notices, sep="\n", end="\n" if notices else "")
 
 
 @app.command("policies")
 def policies_command(
     epsilon: Annotated[float, typer.Option(help="The budget to state guarantees for.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Its second part, for policies that use one.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="The delta of the budget, for policies that use one.")] = 1e-6,
     as_json: AsJson = False,
 ) -> None:
     """List the policies: names, guarantees, settings, where they come from."""
-    made: list[tuple[str, Policy]] = []
+    policy_list: list[tuple[str, Policy]] = []
     for name, kind in POLICIES.items():
-        made.append((name, parse_policy(name, epsilon, delta)))
+        policy_list.append((name, parse_policy(name, epsilon, delta)))
         if "variant" in {field.name for field in fields(kind)}:  # type: ignore[arg-type]
             published = f"{name}:variant=published"
-            made.append((published, parse_policy(published, epsilon, delta)))
+            policy_list.append((published, parse_policy(published, epsilon, delta)))
     if as_json:
-        print_json([_described(name, policy) for name, policy in made])
+        print_json([_policy_document(name, policy) for name, policy in policy_list])
         return
     print_rows(
         f"Policies, made with epsilon = {epsilon:g} and delta = {delta:g} where they use one",
@@ -146,7 +149,7 @@ def policies_command(
                 policy.regret,
                 *("" if ":" in name else _settings(type(policy)), policy.source),
             ]
-            for name, policy in made
+            for name, policy in policy_list
         ],
         "recommended: noise-aware-imed. Sums run over the inferior arms; C is that of Lai & Robbins, "
         "C_ε that of Azize et al. 2025. Where no regret is given, none is proved.",
@@ -154,7 +157,7 @@ def policies_command(
     )
 
 
-def _described(name: str, policy: Policy) -> dict[str, Any]:
+def _policy_document(name: str, policy: Policy) -> dict[str, Any]:
     proved, claimed = policy.guarantee(), policy.claim()
     return {
         "name": name,
@@ -180,17 +183,17 @@ def _environment(means: str | None, environment: str | None) -> Environment:
     return environment_from(environment)
 
 
-def _made_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
-    """Return every policy at every level; one that has its own, or none, once."""
-    chosen: list[Policy] = []
+def _policies_at_levels(texts: list[str], levels: list[float], delta: float) -> list[Policy]:
+    """Return every policy at every level; one that sets its own level, or has none, only once."""
+    policy_list: list[Policy] = []
     for text in texts:
-        made = [parse_policy(text, level, delta) for level in levels]
-        chosen += {repr(policy): policy for policy in made}.values()
-    return chosen
+        variants = [parse_policy(text, level, delta) for level in levels]
+        policy_list += {repr(policy): policy for policy in variants}.values()
+    return policy_list
 
 
 def _row(result: SimulationResult, name: str, policy: Policy) -> dict[str, Any]:
-    """Return what is known of one policy, for programs."""
+    """Return the results of one policy, for programs."""
     keys = ("mean", "standard_error", "median", "percentile_99", "worst")
     guarantee = policy.guarantee()
     return {
@@ -216,10 +219,10 @@ def _show(result: SimulationResult, policies: dict[str, Policy]) -> None:
         rows.append([str(name), *(f"{value:,.1f}" if value == value else "-" for value in values), privacy])
     is_bernoulli = result.environment.startswith("Bernoulli(")
     arms = f"arms {', '.join(f'{mean:g}' for mean in result.means)}" if is_bernoulli else result.environment
-    title = f"Regret after {counted(result.horizon, 'step')}, {counted(result.runs, 'run')}, {one_line(arms, 60)}"
+    title = f"Regret after {count_text(result.horizon, 'step')}, {count_text(result.runs, 'run')}, {one_line(arms, 60)}"
     caption = (
-        "privacy: what is proved of the policy, unless its author states it. The arms are in the order given, on which "
-        "short runs depend."
+        "privacy: what is proved for the policy, unless its author states it. The arms are in the given order, and "
+        "short runs depend on it."
     )
     print_rows(title, ["policy", "mean", "± s.e.", "median", "99%", "worst", "privacy"], rows, caption)
 

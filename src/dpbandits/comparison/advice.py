@@ -49,12 +49,12 @@ class Answer(NamedTuple):
 
     policy: str
     epsilon: float  # infinite without privacy
-    delta: float  # that is proved of it besides
+    delta: float  # that is proved for it besides
     worse: Shares  # what is reported
     tried: Shares  # in the other half of the runs, on which the policy of a level is chosen
     regret: float  # rewards lost against giving everybody the best arm
     regret_error: float
-    curve: NDArray[np.float64]  # share of people with another arm, among the first so many
+    curve: NDArray[np.float64]  # share of people with another arm, among those so far
 
     @property
     def level(self) -> str:
@@ -94,7 +94,7 @@ class Plan:
     def title(self) -> str:
         """How many people there are, and which arms."""
         arms = "that succeed with" if isinstance(self.environment, Bernoulli) else "with mean rewards of"
-        return f"{self.horizon:,} people, arms {arms} {shown_arms(self.means)}"
+        return f"{self.horizon:,} people, arms {arms} {means_text(self.means)}"
 
     @property
     def lots(self) -> float:
@@ -112,17 +112,17 @@ class Plan:
         It is chosen by the half of the runs that is not reported. Of those that cannot be told apart there (2 standard
         errors) it is the one that does best in an unlucky run.
         """
-        here = [answer for answer in self.answers if answer.epsilon == epsilon]
-        if not here:
-            known = ", ".join(f"{level:g}" for level in self.epsilons)
-            raise InvalidInput(f"Expected epsilon={epsilon} to be one of {known}.")
-        least = min((answer.tried for answer in here), key=lambda tried: tried.mean)
-        alike = [
+        answers = [answer for answer in self.answers if answer.epsilon == epsilon]
+        if not answers:
+            levels = ", ".join(f"{level:g}" for level in self.epsilons)
+            raise InvalidInput(f"Expected epsilon={epsilon} to be one of {levels}.")
+        least = min((answer.tried for answer in answers), key=lambda tried: tried.mean)
+        equals = [
             answer
-            for answer in here
+            for answer in answers
             if answer.tried.mean - least.mean <= 2 * math.hypot(answer.tried.error, least.error)
         ]
-        return min(alike, key=lambda answer: answer.tried.unlucky)
+        return min(equals, key=lambda answer: answer.tried.unlucky)
 
     def cost(self, answer: Answer) -> Cost:
         """Return what privacy costs; below zero where the policy is ahead of the yardstick, IMED."""
@@ -162,23 +162,23 @@ class Plan:
         ours, usual = answer.worse, self.without.worse
         text = (
             f"With {answer.level} ({answer.policy}), {self._people(ours.mean, ours.margin)} of "
-            f"{self.horizon:,} people would get an arm that is not the best ({shown_share(ours.mean, ours.margin)}), "
+            f"{self.horizon:,} people would get an arm that is not the best ({share_text(ours.mean, ours.margin)}), "
             f"against {self._people(usual.mean, usual.margin)} without privacy "
-            f"({shown_share(usual.mean, usual.margin)})"
+            f"({share_text(usual.mean, usual.margin)})"
         )
         if self.is_too_short(answer):
             return f"{text}: {self._too_short(answer)}"
         return f"{text}: privacy costs {self._price(self.cost(answer))}."
 
     def _too_short(self, answer: Answer) -> str:
-        lots = f"drawing lots ({shown_share(self.lots)})"
+        lots = f"drawing lots ({share_text(self.lots)})"
         if self._is_unclear(answer):
             return f"these runs cannot tell whether that is a fifth fewer than by {lots}, so play more of them."
         few = "less than a fifth fewer" if answer.worse.mean < self.lots else "no fewer"
         return f"{few} than by {lots}, so this experiment is too short."
 
     def _price(self, cost: Cost) -> str:
-        price = f"{self._people(cost.share, cost.margin)} people, {shown_share(*cost)} of all"
+        price = f"{self._people(cost.share, cost.margin)} people, {share_text(*cost)} of all"
         if cost.share < -cost.margin:
             price += ", so it is ahead of IMED, the yardstick without privacy, which is not the best policy here"
         return price
@@ -194,7 +194,7 @@ class Plan:
             hedge = "" if cost.share + cost.margin <= self.tolerance else ", as far as these runs can tell"
             return (
                 f"Advice: {what}. Privacy then costs {self._price(cost)}; it is the strictest of these levels that "
-                f"costs at most {shown_share(self.tolerance)}{hedge}.{weak}"
+                f"costs at most {share_text(self.tolerance)}{hedge}.{weak}"
             )
         costs = [self.cost(self.best(epsilon)) for epsilon in self.epsilons]
         is_sure = all(each.share - each.margin > self.tolerance for each in costs)
@@ -204,12 +204,12 @@ class Plan:
         is_cheapest = cost.share == min(each.share for each in costs)
         which = "The cheapest" if is_cheapest else "The strictest of those that may be the cheapest"
         return (
-            f"Advice: {finding} {shown_share(self.tolerance)} of the people. {which}, {what}, costs "
-            f"{shown_share(*cost)}: plan for {self._ways_out(answer.epsilon)}.{weak}"
+            f"Advice: {finding} {share_text(self.tolerance)} of the people. {which}, {what}, costs "
+            f"{share_text(*cost)}: plan for {self._ways_out(answer.epsilon)}.{weak}"
         )
 
     def _ways_out(self, epsilon: float) -> str:
-        """Return what would help; a larger ε only where none was tried and it would still protect somebody."""
+        """Return what would help; a larger ε only if none was tried that would still protect somebody."""
         ways = ["more people"] + ["fewer arms"] * (len(self.means) > 2)
         ways += ["a larger ε"] * (max(self.epsilons) <= epsilon < _WEAK / 2)
         return f"{', '.join(ways[:-1])} or {ways[-1]}" if len(ways) > 1 else ways[0]
@@ -225,7 +225,7 @@ class Plan:
         return f"{text} Plan for {self._ways_out(max(self.epsilons))}."
 
     def _people(self, share: float, margin: float) -> str:
-        return shown(share * self.horizon, margin * self.horizon, most=1)
+        return value_with_margin(share * self.horizon, margin * self.horizon, most=1)
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return one row per policy and privacy level."""
@@ -247,11 +247,13 @@ def _is_above(one: Shares, other: Shares) -> bool:
     return one.mean - other.mean > mean_margin([one.error, other.error], [one.runs, other.runs], _LEVEL)
 
 
-def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:
+def value_with_margin(value: float, margin: float, most: int = 4, unit: str = "") -> str:
     """Return a value and its margin, both with the digits that the margin leaves; `most` is the most decimals.
 
-    >>> shown(1234.5, 67.8), shown(0.01234, 0.00056), shown(66.7, 0.0), shown(-3.2, 11.0)
-    ('1,230 ± 70', '0.0123 ± 0.0006', '66.7', '-3 ± 11')
+    >>> value_with_margin(1234.5, 67.8), value_with_margin(0.01234, 0.00056)
+    ('1,230 ± 70', '0.0123 ± 0.0006')
+    >>> value_with_margin(66.7, 0.0), value_with_margin(-3.2, 11.0)
+    ('66.7', '-3 ± 11')
     """
     if margin <= 0:
         text = f"{value:,.{most}f}"
@@ -266,16 +268,16 @@ def shown(value: float, margin: float, most: int = 4, unit: str = "") -> str:
     return f"{round(value, decimals) + 0.0:,.{digits}f}{unit} ± {round(margin, decimals):,.{digits}f}{unit}"
 
 
-def shown_share(share: float, margin: float = 0.0) -> str:
+def share_text(share: float, margin: float = 0.0) -> str:
     """Return a share, with its margin if it has one, as a percentage.
 
-    >>> shown_share(0.66667, 0.0123), shown_share(0.01), shown_share(2 / 3)
+    >>> share_text(0.66667, 0.0123), share_text(0.01), share_text(2 / 3)
     ('66.7% ± 1.2%', '1%', '66.67%')
     """
-    return shown(100 * share, 100 * margin, most=4 if margin else 2, unit="%")
+    return value_with_margin(100 * share, 100 * margin, most=4 if margin else 2, unit="%")
 
 
-def shown_arms(means: tuple[float, ...]) -> str:
+def means_text(means: tuple[float, ...]) -> str:
     """Return means for a title, the best first, all of them if they are few."""
     ordered = sorted(means, reverse=True)
     if len(ordered) <= 8:

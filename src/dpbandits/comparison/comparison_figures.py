@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.comparison.advice import Plan
 from dpbandits.comparison.leaderboard import Leaderboard
 from dpbandits.plots import COLOURS, DASHES
@@ -44,9 +44,9 @@ def leaderboard_figure(board: Leaderboard) -> "Figure":
         axes.spines[["top", "right"]].set_visible(False)
     least = f"{min(score.runs for score in board.scores):,}"
     steps = " and ".join(f"{horizon:,}" for horizon in horizons)
-    played = f"{counted(cases, 'case')}, {least} runs or more of {steps} steps."
+    extent = f"{count_text(cases, 'case')}, {least} runs or more of {steps} steps."
     figure.suptitle(
-        f"{played} A dot per case; bars: median, and where 90% are below",
+        f"{extent} A dot per case; bars: median, and where 90% are below",
         fontsize="medium",
         x=0.01,
         ha="left",

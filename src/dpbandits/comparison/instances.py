@@ -19,13 +19,19 @@ import numpy as np
 
 from dpbandits import _validate
 from dpbandits._phrases import one_line
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 
 
 class Case(NamedTuple):
-    """An environment, and the epsilon that a private policy gets in it; infinite if none is asked for."""
+    """An environment, and the epsilon that a private policy gets in it.
+
+    Args:
+        name: what it is called in tables.
+        environment: where rewards come from.
+        epsilon: the privacy level; infinite if none is asked for.
+    """
 
     name: str
     environment: Environment
@@ -68,56 +74,60 @@ def cases(sets: Iterable[str], epsilons: Sequence[float]) -> list[Case]:
     ['2 arms, ε = 0.1', '2 arms, ε = 1', '10 arms, ε = 0.1', '10 arms, ε = 1']
     """
     levels = _levels(epsilons)
-    found: list[Case] = []
+    case_list: list[Case] = []
     for text in sets:
         name, *numbers = text.split(":")
         if name == "random" and len(numbers) <= 2 and all(number.isdecimal() for number in numbers):
             number, seed = [*map(int, numbers), *(20, 0)[len(numbers) :]]
-            found += random_cases(number, seed=seed)
+            case_list += random_cases(number, seed=seed)
         elif name in INSTANCES and not numbers:
             for instance, means in INSTANCES[name].items():
-                found += at_levels(instance, Bernoulli(means), levels)
+                case_list += cases_at_levels(instance, Bernoulli(means), levels)
         else:
-            known = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
-            raise InvalidInput(f"Expected instances={text!r} to be one of {known}.")
-    if not found:
+            names = f"{', '.join(INSTANCES)}, random:NUMBER or random:NUMBER:SEED"
+            raise InvalidInput(f"Expected instances={text!r} to be one of {names}.")
+    if not case_list:
         raise InvalidInput(f"Expected at least one instance, of {', '.join(SETS)}.")
-    return list({(case.name, case.epsilon): case for case in found}.values())  # none twice, however often it was named
+    return list(
+        {(case.name, case.epsilon): case for case in case_list}.values()
+    )  # none twice, however often it was named
 
 
-def played_cases(
-    asked: Case | Environment | Iterable[Case | Environment], epsilons: Sequence[float] | None
+def requested_cases(
+    requests: Case | Environment | Iterable[Case | Environment], epsilons: Sequence[float] | None
 ) -> list[Case]:
     """Return the cases that are asked for, all with different names: environments come at every epsilon."""
-    listed = [asked] if isinstance(asked, Case | Environment) else list(asked)
+    request_list = [requests] if isinstance(requests, Case | Environment) else list(requests)
     levels = [math.inf] if epsilons is None else _levels(epsilons)
-    if epsilons is not None and not any(isinstance(each, Environment) for each in listed):
+    if epsilons is not None and not any(isinstance(each, Environment) for each in request_list):
         raise InvalidInput(f"Expected epsilons={list(epsilons)} only with environments: a Case brings its own.")
-    found: list[Case] = []
+    case_list: list[Case] = []
     texts: list[str] = []
-    for each in listed:
+    for each in request_list:
         if isinstance(each, Environment):
             texts.append(one_line(repr(each), _LONGEST_NAME))
             copy = texts.count(texts[-1])
             name = texts[-1] + (f" #{copy}" if copy > 1 else "")
-            found += at_levels(name, each, levels)
+            case_list += cases_at_levels(name, each, levels)
         elif isinstance(each, Case) and isinstance(each.environment, Environment):
-            found.append(each)
+            case_list.append(each)
         else:
-            raise InvalidInput(f"Expected {shown(each)} to be a Case or an Environment, such as Bernoulli([0.9, 0.6]).")
-    if not found:
+            raise InvalidInput(
+                f"Expected {value_text(each)} to be a Case or an Environment, such as Bernoulli([0.9, 0.6])."
+            )
+    if not case_list:
         raise InvalidInput("Expected at least one case, or an environment and one epsilon.")
-    names = Counter(case.name for case in found)
+    names = Counter(case.name for case in case_list)
     if doubled := [name for name, times in names.items() if times > 1]:
-        raise InvalidInput(f"Expected cases with different names: {shown(doubled[0])} is there more than once.")
-    return found
+        raise InvalidInput(f"Expected cases with different names: {value_text(doubled[0])} is there more than once.")
+    return case_list
 
 
 def _levels(epsilons: Iterable[float]) -> list[float]:
     return list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
 
 
-def at_levels(name: str, environment: Environment, epsilons: Iterable[float]) -> list[Case]:
+def cases_at_levels(name: str, environment: Environment, epsilons: Iterable[float]) -> list[Case]:
     """Return an environment at every epsilon, as cases; infinity asks for none."""
     return [
         Case(name if math.isinf(epsilon) else f"{name}, ε = {epsilon:.12g}", environment, epsilon)
@@ -135,10 +145,10 @@ def random_cases(number: int, *, seed: int = 0, arms: Sequence[int] = range(2, 2
     """
     number = _validate.integer("[1, 1000000]", number=number)
     generator = np.random.default_rng([_validate.integer("[0, inf)", seed=seed), 2016])
-    drawn = []
+    case_list = []
     for i in range(number):
         size = int(generator.choice(np.array(arms)))
         epsilon = float(np.exp(generator.uniform(np.log(0.05), np.log(2.0))))
         means = generator.uniform(0.0, generator.choice([0.3, 1.0]), size)
-        drawn.append(Case(f"random {seed}.{i + 1}: {size} arms, ε = {epsilon:.3g}", Bernoulli(means), epsilon))
-    return drawn
+        case_list.append(Case(f"random {seed}.{i + 1}: {size} arms, ε = {epsilon:.3g}", Bernoulli(means), epsilon))
+    return case_list

@@ -1,4 +1,4 @@
-"""Leaderboard: policies on many cases, ranked fairly: by their means, and by what happens in bad luck."""
+"""Leaderboard: policies on many cases, ranked by their means and compared by their unlucky runs."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,15 @@ from dpbandits import _validate
 from dpbandits._extras import require_extras
 from dpbandits._progress import Progress
 from dpbandits._statistics import mean_margin
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
-from dpbandits.comparison.instances import Case, played_cases
+from dpbandits.comparison.contenders import (
+    Contenders,
+    contenders_by_name,
+    is_within_level,
+    policy_at,
+    proved_delta,
+    proved_epsilon,
+)
+from dpbandits.comparison.instances import Case, requested_cases
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import Policy, is_ours
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 _POINTS = 10  # in time: only the end counts here
 _CONFIDENCE = 0.99
 FEWEST_FOR_99 = 100  # runs: what one in a hundred exceeds is not seen in fewer
-_FEWEST_ALIKE = 20  # runs that all agree say nothing of their own error; so many miss a fifth with a chance of 1%
+_FEWEST_ALIKE = 20  # runs that all agree say nothing about their error; 20 miss an event of chance 1/5 in 1% of cases
 
 
 class Score(NamedTuple):
@@ -48,7 +55,7 @@ class Score(NamedTuple):
     worst: float
     yardstick: float  # C ln T of Bernoulli arms with these means: their asymptotic lower bound; a mean can be below it
     is_bernoulli: bool  # whether the arms are Bernoulli arms
-    proved: float  # the epsilon that is proved of the policy, infinite if none is
+    proved: float  # the epsilon that is proved for the policy, infinite if none is
     proved_delta: float  # and the delta that belongs to it
     is_ours: bool  # whether the policy is one of the library; else `proved` is what its author states
     linear: int  # runs with regret above T (smallest gap) / 2, as if they never found the best arm
@@ -57,7 +64,7 @@ class Score(NamedTuple):
     @property
     def is_private(self) -> bool:
         """Whether the policy keeps the epsilon of the case."""
-        return keeps(self.proved, self.epsilon)
+        return is_within_level(self.proved, self.epsilon)
 
 
 class Standing(NamedTuple):
@@ -109,8 +116,8 @@ class Leaderboard:
         beaten = {policy: 0 for policy in self.policies}
         for rivals in self.by_case().values():
             for score in rivals:
-                fair = [rival for rival in rivals if rival.is_private and rival is not score]
-                beaten[score.policy] += any(is_worse(score, rival, len(fair)) for rival in fair)
+                private_rivals = [rival for rival in rivals if rival.is_private and rival is not score]
+                beaten[score.policy] += any(is_worse(score, rival, len(private_rivals)) for rival in private_rivals)
         standings = [_standing(policy, self.of(policy), beaten[policy]) for policy in self.policies]
         return sorted(standings, key=lambda standing: (standing.privacy > 1 + 1e-9, standing.ratio))
 
@@ -130,7 +137,7 @@ class Leaderboard:
 
 
 def is_worse(score: Score, rival: Score, rivals: int = 1) -> bool:
-    """Tell whether the mean is larger than the rival's with 99% confidence, for all of so many rivals together.
+    """Tell whether the mean is larger than the rival's with 99% confidence, jointly for this number of rivals.
 
     Welch's t-test, one-sided, with Bonferroni's correction. A policy that loses for ever in one run of a thousand looks
     better than it is in any hundred runs that happen to miss it: no test on means can see that. Fewer than 20 runs that
@@ -162,7 +169,7 @@ def compare(
 
     Args:
         policies: what `simulate` takes; in a mapping also functions of epsilon, which make the policy of every case. A
-            plain policy is played on every case as it is, and what is proved of it is compared with the case's epsilon.
+            plain policy is played on every case as it is, and its proved epsilon is compared with that of the case.
         cases: environments, each at every one of `epsilons`, or `Case`s, which bring a name and an epsilon.
         horizon, runs, seed, workers: as in `simulate`.
         epsilons: privacy levels, for functions of epsilon and for C. Default: none is asked for, and C is that without
@@ -170,6 +177,13 @@ def compare(
         folder: where results are kept. Stopped at any time, the same call goes on where it was; one with more runs
             begins with those that are there.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
+
+    Returns:
+        A score for every policy on every case; `standings` ranks them over all cases.
+
+    Raises:
+        InvalidInput: the means of a case do not differ, or a function of epsilon gets no epsilon.
+        MissingExtra: numba is not installed.
 
     >>> from dpbandits import UCB, Bernoulli, recommended
     >>> from dpbandits.comparison import cases
@@ -181,19 +195,19 @@ def compare(
     >>> [(score.case[-7:], score.mean) for score in board.scores]
     [('ε = 0.5', 17.4), (', ε = 2', 12.4)]
     """
-    named, chosen = by_name(policies), played_cases(cases, epsilons)
-    for case in chosen:
+    named, case_list = contenders_by_name(policies), requested_cases(cases, epsilons)
+    for case in case_list:
         if not case.environment.gaps.any():
             raise InvalidInput(f"Expected the means of {case.name} to differ: there is nothing to compare.")
     runs = _validate.integer("[2, 1000000000]", runs=runs)
     scores = []
-    with Progress(len(named) * len(chosen) * runs, "runs", progress) as bar:
+    with Progress(len(named) * len(case_list) * runs, "runs", progress) as bar:
         parts = Parts(None if folder is None else Path(folder))
         parts.on_runs = bar.advance
         for name, contender in named.items():
             bar.describe(name)
-            for case in chosen:
-                policy = made(name, contender, case.epsilon)
+            for case in case_list:
+                policy = policy_at(name, contender, case.epsilon)
                 summary = parts.summary(
                     policy,
                     case.environment,

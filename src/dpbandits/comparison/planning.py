@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from dpbandits import _validate
 from dpbandits._progress import Progress
 from dpbandits.comparison.advice import TOLERANCE, Answer, Plan, Shares
-from dpbandits.comparison.contenders import Contenders, by_name, keeps, made, proved_delta, proved_epsilon
+from dpbandits.comparison.contenders import (
+    Contenders,
+    contenders_by_name,
+    is_within_level,
+    policy_at,
+    proved_delta,
+    proved_epsilon,
+)
 from dpbandits.environments import Bernoulli, Environment
 from dpbandits.environments.environment import block_sum, one_by_one
 from dpbandits.errors import InvalidInput
@@ -53,7 +60,7 @@ def plan(
 
     Args:
         policies: what `simulate` takes; in a mapping also functions of epsilon, which answer at every level. A plain
-            policy answers at one level, the epsilon that is proved of it up to the horizon; if that is not among
+            policy answers at one level, the epsilon that is proved for it up to the horizon; if that is not among
             `epsilons`, it is added to them.
         environment: arms as far as one can guess, or a list of how often each succeeds. They come in another order in
             every run.
@@ -64,9 +71,16 @@ def plan(
         tolerance: how many people, as a share of all, privacy may cost without discussion.
         seed, workers, progress: as in `simulate`.
 
+    Returns:
+        What every policy does at every level; `sentences` says it in plain words, and `recommendation` is the advice.
+
+    Raises:
+        InvalidInput: the means do not differ, or it is not proved for a policy that it keeps its level.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import recommended
-    >>> asked = plan({"it": lambda epsilon: recommended(epsilon=epsilon)}, [0.6, 0.5], horizon=1000, epsilons=[1.0])
-    >>> asked.best(1.0).policy, asked.lots
+    >>> answer = plan({"it": lambda epsilon: recommended(epsilon=epsilon)}, [0.6, 0.5], horizon=1000, epsilons=[1.0])
+    >>> answer.best(1.0).policy, answer.lots
     ('it', 0.5)
     """
     if not isinstance(environment, Environment):
@@ -76,49 +90,51 @@ def plan(
     horizon = _validate.integer("[2, 100000000]", horizon=horizon)
     runs = _validate.integer(f"[{_FEWEST_RUNS}, 1000000]", runs=runs)
     tolerance = _validate.real("[0, 1]", tolerance=tolerance)
-    asked = [(NO_PRIVACY, math.inf, IMED()), *_with_levels(policies, epsilons, horizon)]
-    often = [_runs(policy, environment, horizon, runs) for *_, policy in asked]
+    questions = [(NO_PRIVACY, math.inf, IMED()), *_with_levels(policies, epsilons, horizon)]
+    runs_of_each = [_runs(policy, environment, horizon, runs) for *_, policy in questions]
     times = log_spaced(horizon, _POINTS)
     is_worse = (environment.gaps > 0).astype(np.int64)
     answers = []
-    with Progress(sum(often), "runs", progress) as bar:
-        for (name, epsilon, policy), number in zip(asked, often, strict=True):
+    with Progress(sum(runs_of_each), "runs", progress) as bar:
+        for (name, epsilon, policy), number in zip(questions, runs_of_each, strict=True):
             bar.describe(name)
-            played = _Played(times, environment.gaps)
+            tally = _RunTally(times, environment.gaps)
             chunks = played_chunks(
                 policy, environment, times, runs=number, seed=seed, kinds=is_worse, shuffled=True, workers=workers
             )
             with closing(chunks):
                 for chunk in chunks:
                     assert isinstance(chunk, Plays)
-                    played.add(chunk.regrets, chunk.plays[:, :, 1])
+                    tally.add(chunk.regrets, chunk.plays[:, :, 1])
                     bar.advance(len(chunk.regrets))
-            answers.append(played.answer(name, epsilon, proved_delta(policy, horizon)))
+            answers.append(tally.answer(name, epsilon, proved_delta(policy, horizon)))
     return Plan(environment, horizon, times, answers[0], tuple(answers[1:]), tolerance)
 
 
 def _with_levels(policies: Contenders, epsilons: Sequence[float], horizon: int) -> list[tuple[str, float, Policy]]:
     """Return every policy with the levels at which it answers, all of which it keeps."""
     levels = list(dict.fromkeys(_validate.real("[1e-06, inf)", epsilon=epsilon) for epsilon in epsilons))
-    found = []
-    for name, contender in by_name(policies).items():
+    questions = []
+    for name, contender in contenders_by_name(policies).items():
         if isinstance(contender, Policy):
-            proved = proved_epsilon(made(name, contender, math.inf), horizon)
-            alike = [level for level in levels if keeps(proved, level) and keeps(level, proved)]
-            own = [*alike, proved][:1]
+            proved = proved_epsilon(policy_at(name, contender, math.inf), horizon)
+            equal_levels = [
+                level for level in levels if is_within_level(proved, level) and is_within_level(level, proved)
+            ]
+            own = [*equal_levels, proved][:1]
         else:
             own = levels
         if not own:
             raise InvalidInput(f"Expected at least one epsilon for {name!r}, which is a function of epsilon.")
         for epsilon in own:
-            policy = made(name, contender, epsilon)
+            policy = policy_at(name, contender, epsilon)
             proved = proved_epsilon(policy, horizon)
-            if proved == math.inf or not keeps(proved, epsilon):
+            if proved == math.inf or not is_within_level(proved, epsilon):
                 level = "an ε" if epsilon == math.inf else f"ε = {epsilon:g}"
                 what = "nothing" if proved == math.inf else f"ε = {proved:g}"
-                raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved of it.")
-            found.append((name, epsilon, policy))
-    return found
+                raise InvalidInput(f"Expected {name!r} to keep {level}, but {what} is proved for it.")
+            questions.append((name, epsilon, policy))
+    return questions
 
 
 def _runs(policy: Policy, environment: Environment, horizon: int, runs: int) -> int:
@@ -130,7 +146,7 @@ def _runs(policy: Policy, environment: Environment, horizon: int, runs: int) -> 
     return max(min(runs, _FEWEST_RUNS), min(runs, int(_STEPS / steps)))
 
 
-class _Played:
+class _RunTally:
     """The runs of one policy: every other one is for choosing, the rest is for reporting."""
 
     def __init__(self, times: NDArray[np.int64], gaps: NDArray[np.float64]) -> None:
@@ -142,21 +158,21 @@ class _Played:
     def add(self, regrets: NDArray[np.float64], misses: NDArray[np.int64]) -> None:
         is_reported = (self._done + np.arange(len(regrets))) % 2 == 1
         self._done += len(regrets)
-        for summary, chosen in zip(self._misses, (~is_reported, is_reported), strict=True):
-            if chosen.any():
-                summary.add(misses[chosen].astype(np.float64))
+        for summary, is_chosen in zip(self._misses, (~is_reported, is_reported), strict=True):
+            if is_chosen.any():
+                summary.add(misses[is_chosen].astype(np.float64))
         if is_reported.any():
             self._regret.add(regrets[is_reported, -1:])
 
     def answer(self, name: str, epsilon: float, delta: float) -> Answer:
-        tried, reported = (_shares(summary) for summary in self._misses)
+        selection, reported = (_shares(summary) for summary in self._misses)
         misses = self._misses[1]
         return Answer(
             policy=name,
             epsilon=epsilon,
             delta=delta,
             worse=reported,
-            tried=tried,
+            tried=selection,
             regret=float(self._regret.mean[-1]),
             regret_error=float(self._regret.standard_error[-1]),
             curve=misses.mean / misses.checkpoints,

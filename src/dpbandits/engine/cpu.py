@@ -19,9 +19,9 @@ _TRIAL_STEPS = 20
 
 
 class CPUPlayer:
-    """A policy with so many arms, for at most so many steps. Threads may share one; each call of `play` is one of them.
+    """A policy with a number of arms and at most `horizon` steps. Threads may share a player and call `play` at once.
 
-    Tasks are made of what `room`, `moved` and `rules` give, so that they can be played on any machine.
+    Tasks are made of what `new_array`, `to_device` and `rules` give, so that they can be played on any machine.
     """
 
     workers: int | None = None  # as many as there are cores
@@ -33,7 +33,7 @@ class CPUPlayer:
         self._loops: dict[tuple[type, ...], Any] = {}
 
     def play(self, task: Any, runs: int, seed: np.random.SeedSequence, first: int = 0) -> int:
-        """Play so many runs of a task; return 0, or the first answer that is not.
+        """Play `runs` runs of a task; return 0, or the first answer that is not.
 
         `first` is the number of the first run that is kept: those before it are played as well.
         """
@@ -57,18 +57,18 @@ class CPUPlayer:
         return rules_of(self._arms, self._horizon, longest_block=longest_block, shuffled=shuffled, stop=stop)
 
     def rows(self, runs: int) -> int:
-        """Return how many of so many runs are played at the same time."""
+        """Return how many of these runs are played at the same time."""
         return 1
 
-    def room(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    def new_array(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Return an array that a task writes into."""
         return np.zeros(shape, dtype)
 
-    def moved(self, constants: Any) -> Any:
+    def to_device(self, constants: Any) -> Any:
         """Return constants where the player needs them."""
         return constants
 
-    def fetched(self, array: NDArray[Any]) -> NDArray[Any]:
+    def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return what a task has written into an array."""
         return array
 

@@ -107,7 +107,7 @@ def _play_thread(
 
 
 def new_generators(runs: int) -> Any:
-    """Return generators of so many threads, which are seeded when they play."""
+    """Return a generator for each of `runs` threads; they are seeded when they play."""
     return cuda.device_array(runs, dtype=xoroshiro128p_dtype)
 
 

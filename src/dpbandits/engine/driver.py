@@ -28,7 +28,7 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(seed: np.random.SeedSequence, runs: int, size: int, done: int = 0) -> Iterator[Chunk]:
-    """Yield the runs that are not done, so many at once, each chunk with the seed that `spawn` would give it."""
+    """Yield the runs that are not done in chunks of `size`, each with the seed that `spawn` would give it."""
     for first in range(done, runs, size):
         child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, first // size))
         yield Chunk(min(size, runs - first), child)
@@ -38,27 +38,27 @@ class Driver:
     """Threads that play chunks."""
 
     def __init__(self, workers: int | None = None) -> None:
-        """Use so many threads; by default one for every core that this process may use."""
+        """Use this number of threads; by default one for every core that this process may use."""
         self.workers = checked_workers(workers) or cores()
         self._pool = ThreadPoolExecutor(self.workers)
 
     def results(self, play: Callable[[Chunk, NDArray[np.int64]], Result], chunks: Iterable[Chunk]) -> Generator[Result]:
         """Play chunks and yield what comes of each, in order.
 
-        The second argument of `play` is what its loop looks at: whoever is interrupted here, or closes this early,
-        writes something else than 0 there, and so ends all that is being played.
+        The loop watches the second argument of `play`: an interrupt here, or closing this generator early, writes
+        something other than 0 there, which ends everything that is being played.
         """
-        todo = iter(chunks)
+        remaining = iter(chunks)
         stop = np.zeros(1, dtype=np.int64)
-        waiting: deque[Future[Result]] = deque()
+        futures: deque[Future[Result]] = deque()
         is_done = False
         try:
-            for chunk in islice(todo, self.workers + 1):  # so much ahead that no core waits, and no more
-                waiting.append(self._pool.submit(play, chunk, stop))
-            while waiting:
-                result = waiting[0].result()
-                waiting.popleft()
-                waiting.extend(self._pool.submit(play, chunk, stop) for chunk in islice(todo, 1))
+            for chunk in islice(remaining, self.workers + 1):  # so much ahead that no core waits, and no more
+                futures.append(self._pool.submit(play, chunk, stop))
+            while futures:
+                result = futures[0].result()
+                futures.popleft()
+                futures.extend(self._pool.submit(play, chunk, stop) for chunk in islice(remaining, 1))
                 yield result
             is_done = True
         finally:

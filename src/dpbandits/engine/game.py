@@ -1,8 +1,8 @@
-"""Game: the loop in plain Python, with rewards and noise of any kind, to be gone on with and looked at in between."""
+"""Game: the loop in plain Python, with rewards and noise of any kind; it can be inspected and continued at any step."""
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from dpbandits import _validate
 from dpbandits.engine.loop import check_answer, note_plays, note_start, note_switch, play, rules_of
 from dpbandits.environments.environment import block_sum, reward
+from dpbandits.mechanisms.seeded import SeededNoise
 from dpbandits.policies.policy import FOREVER, Policy, hold, select, update
 
 Totals = Callable[[int, int, int], Any]  # the sum of the rewards of a block, by time, arm and plays
@@ -48,36 +49,56 @@ class Game:
         return self.play_blocks(total, until, cut, seed)
 
     def play_blocks(self, total: Totals, until: int, cut: Cut, seed: int = 0, decisions: float = math.inf) -> "Game":
-        """Play up to step `until`, or so many decisions; `total(t, arm, plays)` is the sum of a block from t on."""
+        """Play up to step `until`, or `decisions` in all; `total(t, arm, plays)` is the sum of a block from t on."""
         longest = 1 if _validate.one_of(CUTS, cut=cut) == STEP else FOREVER
         rules = rules_of(self.arms, until, first=self.t, longest_block=longest)
         params = self.params
         if cut == CUT_BLOCKS:
             params = _CutParams(params, until, random.Random(seed))  # noqa: S311
         history = _History(self, decisions, rules.stop)
-        answer = play(params, self.state, _Asked(total), history, self.noise, rules, 0)
+        answer = play(params, self.state, _CallbackEnvironment(total), history, self.noise, rules, 0)
         check_answer(self.policy, self.arms, answer)
         return self
 
 
-class _Asked(NamedTuple):
+def count_plays(policy: Policy, rewards: Sequence[float], steps: int, *, seed: int = 0) -> list[int]:
+    """Play a policy in plain Python, on arms that always give the same reward, and return how often it played each.
+
+    Nothing is compiled, so this shows in an instant what a policy does.
+
+    Args:
+        policy: what is played.
+        rewards: the reward of every arm, in [0, 1].
+        steps: how many plays there are, of all arms together.
+        seed: the same seed gives the same noise, and so the same plays.
+
+    >>> from dpbandits import UCB
+    >>> count_plays(UCB(), [0.9, 0.5], steps=300)
+    [268, 32]
+    """
+    game = Game(policy, len(rewards), steps, SeededNoise(seed))
+    game.play(lambda t, arm: rewards[arm], steps, BLOCKS)
+    return [game.actions.count(arm) for arm in range(len(rewards))]
+
+
+class _CallbackEnvironment(NamedTuple):
     """An environment that asks for every sum."""
 
     total: Totals
 
 
-@reward.register(_Asked)
-def _reward(params: _Asked, arm: int, t: int, noise: Any) -> Any:
+@reward.register(_CallbackEnvironment)
+def _reward(params: _CallbackEnvironment, arm: int, t: int, noise: Any) -> Any:
     return params.total(t, int(arm), 1)
 
 
-@block_sum.register(_Asked)
-def _block_sum(params: _Asked, arm: int, plays: int, t: int, noise: Any) -> Any:
+@block_sum.register(_CallbackEnvironment)
+def _block_sum(params: _CallbackEnvironment, arm: int, plays: int, t: int, noise: Any) -> Any:
     return params.total(t, int(arm), plays)
 
 
 class _History(NamedTuple):
-    """A trace that keeps a game up to date, and ends it after so many decisions."""
+    """A trace that keeps a game up to date, and ends it after a number of decisions."""
 
     game: Game
     decisions: float

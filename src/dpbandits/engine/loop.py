@@ -77,25 +77,25 @@ class Task(NamedTuple):
 @generic
 def note_start(trace: Any, run: int) -> Any:
     """Return the memo of a run that begins."""
-    raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_start`.")
+    raise TypeError(f"{type(trace).__name__} is not a trace: nothing is registered for it with `note_start`.")
 
 
 @generic
 def note_switch(trace: Any, memo: Any, t: int, arm: int) -> Any:
     """Note that another arm is played from time t on, or the first one, and return the memo."""
-    raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_switch`.")
+    raise TypeError(f"{type(trace).__name__} is not a trace: nothing is registered for it with `note_switch`.")
 
 
 @generic
 def note_plays(trace: Any, memo: Any, t: int, arm: int, plays: int) -> Any:
-    """Note a decision, for so many plays of an arm of the environment from time t on, and return the memo."""
-    raise TypeError(f"{type(trace).__name__} is no trace: nothing is registered for it with `note_plays`.")
+    """Note a decision for `plays` plays of an arm of the environment from time t on, and return the memo."""
+    raise TypeError(f"{type(trace).__name__} is not a trace: nothing is registered for it with `note_plays`.")
 
 
 @generic
 def play_run(task: Any, params: Any, state: Any, noise: Any, run: int) -> int:
     """Play a run of a task from a cleared state, and return NO_MISTAKE, a mistake, or what else the task returns."""
-    raise TypeError(f"{type(task).__name__} is no task: nothing is registered for it with `play_run`.")
+    raise TypeError(f"{type(task).__name__} is not a task: nothing is registered for it with `play_run`.")
 
 
 @kernel
@@ -154,7 +154,7 @@ def clear(part: Any) -> None:
 
 
 def play_runs(task: Any, params: Any, state: Any, noise: Any, runs: int) -> int:
-    """Play so many runs one after the other, all from one source of noise, up to the first mistake, and return it.
+    """Play `runs` runs one after the other, all from one source of noise, up to the first mistake, and return it.
 
     Many runs go through one call, since a call from Python costs more than a short run.
     """

@@ -1,4 +1,4 @@
-"""Stamps: which program something was made by, as one hash, the same in every process.
+"""Stamps: one hash for the program that something was made by, the same in every process.
 
 numba looks at the file of a compiled function alone, but ours calls policies from other files, also from a user's, with
 helpers and constants from yet others. `stamp` follows every name that a function reads, as it is bound in memory: code,
@@ -47,7 +47,7 @@ def classes_in(*values: Any) -> tuple[type, ...]:
             for part in value:
                 yield from walk(part)
 
-    return tuple(found for value in values for found in walk(value))
+    return tuple(cls for value in values for cls in walk(value))
 
 
 def check_kernels(classes: tuple[type, ...]) -> None:
@@ -57,7 +57,7 @@ def check_kernels(classes: tuple[type, ...]) -> None:
         if _first_stamps.setdefault(cls, stamped) != stamped:
             raise InvalidInput(
                 f"Expected the kernels of {cls.__module__}.{cls.__qualname__} as they were when first played. "
-                "To use new ones, define the class anew as well, or start Python again."
+                "To use new ones, define the class again as well, or start Python again."
             )
 
 
@@ -87,8 +87,8 @@ def _version(library: str) -> str:
 
 class _Stamper:
     def __init__(self) -> None:
-        self._known: dict[tuple[int, frozenset[str] | None], bytes] = {}
-        self._held: list[Any] = []  # so that no id is given away again
+        self._digests: dict[tuple[int, frozenset[str] | None], bytes] = {}
+        self._values: list[Any] = []  # so that no id is given away again
 
     def digest(self, value: Any, reads: frozenset[str] = frozenset()) -> bytes:
         """Return a hash of a value. `reads` are the attribute names that a function reads: a module has too many."""
@@ -96,11 +96,11 @@ class _Stamper:
             return self._hash(type(value).__name__, repr(value))
         is_module = isinstance(value, types.ModuleType)
         key = (id(value), reads if is_module else None)
-        if key not in self._known:
-            self._held.append(value)
-            self._known[key] = self._hash("recursion", getattr(value, "__qualname__", ""))
-            self._known[key] = self._describe_module(value, reads) if is_module else self._describe(value)
-        return self._known[key]
+        if key not in self._digests:
+            self._values.append(value)
+            self._digests[key] = self._hash("recursion", getattr(value, "__qualname__", ""))
+            self._digests[key] = self._describe_module(value, reads) if is_module else self._describe(value)
+        return self._digests[key]
 
     def _describe(self, value: Any) -> bytes:
         name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"

@@ -51,5 +51,5 @@ class Bernoulli(Environment):
 
     def configure(self) -> Params:
         """Return the Params of the kernels."""
-        tabulated = self.means if self.arms <= _TABULATED_ARMS else self.means[:0]
-        return Params(self.means, alias_tables(tabulated))
+        tabulated_means = self.means if self.arms <= _TABULATED_ARMS else self.means[:0]
+        return Params(self.means, alias_tables(tabulated_means))

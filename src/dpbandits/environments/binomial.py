@@ -13,7 +13,7 @@ from dpbandits.mechanisms.draws import uniform
 
 # More trials are drawn in groups: a logarithm times n would lose the digits that decide.
 _LARGEST_GROUP = 2**40
-# Transformed rejection is valid from so many expected successes on.
+# Expected successes from which on transformed rejection is valid.
 _SMALLEST_MEAN = 10.0
 # ln k! - [(k + 1/2) ln(k + 1) - (k + 1) + ln(2π)/2], the rest of Stirling's formula, for k = 0..9
 _STIRLING_RESTS = tuple(
@@ -23,7 +23,7 @@ _STIRLING_RESTS = tuple(
 
 @kernel
 def binomial(noise: Any, trials: int, probability: float) -> int:
-    """Return how many of so many trials succeed."""
+    """Return how many of the trials succeed."""
     successes = 0
     while trials > _LARGEST_GROUP:
         successes += _successes(noise, _LARGEST_GROUP, probability)

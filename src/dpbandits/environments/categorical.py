@@ -16,11 +16,11 @@ from dpbandits.mechanisms.draws import uniform
 
 
 class Params(NamedTuple):
-    """Constants of the kernels: probabilities added up, and a value's chance given that none before it came."""
+    """Constants of the kernels: cumulative probabilities, and a value's chance given that none before it came."""
 
     values: Any
-    reached: Any
-    given: Any
+    cumulative: Any
+    conditional: Any
 
 
 @reward.register(Params)
@@ -29,7 +29,7 @@ def _reward(params: Params, arm: int, t: int, noise: Any) -> float:
     u = uniform(noise)
     last = len(params.values) - 1
     value = 0
-    while value < last and u >= params.reached[arm, value]:
+    while value < last and u >= params.cumulative[arm, value]:
         value += 1
     return params.values[value]
 
@@ -40,10 +40,10 @@ def _block_sum(params: Params, arm: int, plays: int, t: int, noise: Any) -> floa
     total = 0.0
     left = plays
     for value in range(len(params.values)):
-        if left > 0 and params.given[arm, value] > 0.0:
-            drawn = binomial(noise, left, params.given[arm, value])
-            total += drawn * params.values[value]
-            left -= drawn
+        if left > 0 and params.conditional[arm, value] > 0.0:
+            count = binomial(noise, left, params.conditional[arm, value])
+            total += count * params.values[value]
+            left -= count
     return total
 
 
@@ -72,9 +72,9 @@ class Categorical(Environment):
         rows = rows / totals[:, None]
         super().__init__(np.clip(rows @ values, 0, 1), values=values, probabilities=rows)
         tails = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1]  # the chance of a value or a later one
-        given = np.divide(rows, tails, out=np.zeros_like(rows), where=tails > 0)
-        given[np.arange(len(rows)), [int(np.flatnonzero(row)[-1]) for row in rows]] = 1.0  # whatever rounding says
-        self._params = Params(values, np.cumsum(rows, axis=1), given)
+        conditional = np.divide(rows, tails, out=np.zeros_like(rows), where=tails > 0)
+        conditional[np.arange(len(rows)), [int(np.flatnonzero(row)[-1]) for row in rows]] = 1.0  # despite rounding
+        self._params = Params(values, np.cumsum(rows, axis=1), conditional)
 
     def configure(self) -> Params:
         """Return the Params of the kernels."""

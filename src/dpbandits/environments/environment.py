@@ -1,7 +1,7 @@
-"""What every environment is: arms with rewards in [0, 1], and two kernels over its Params.
+"""Environment: arms with rewards in [0, 1], and two kernels over its Params.
 
     reward(params, arm, t, noise)                   -> the reward of playing `arm` at time t = 1, 2, ...
-    block_sum(params, arm, plays, t, noise)         -> the sum of the rewards of so many plays in a row from time t on
+    block_sum(params, arm, plays, t, noise)         -> the sum of the rewards of `plays` plays in a row from time t on
 
 Environments are for simulation: they know the true means, and regret is counted in them (pseudo-regret).
 """
@@ -38,13 +38,18 @@ def one_by_one(params: Any, arm: int, plays: int, t: int, noise: Any) -> float:
 
 
 class Environment(ABC):
-    """Arms with rewards in [0, 1]: validated when it is made, never changed afterwards."""
+    """Arms with rewards in [0, 1]: validated when it is made, never changed afterwards.
+
+    Args:
+        means: the expected reward of every arm.
+        description: what its `repr` names: arrays or texts by name.
+    """
 
     longest: int | None = None  # the last time that there are rewards for, if there is one
 
-    def __init__(self, means: ArrayLike, /, **described: NDArray[np.float64] | str) -> None:
+    def __init__(self, means: ArrayLike, /, **description: NDArray[np.float64] | str) -> None:
         self._means = numbers("means", means, 0, 1)
-        self._described = described
+        self._description = description
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -71,10 +76,10 @@ class Environment(ABC):
         """Return the Params of the kernels."""
 
     def __repr__(self) -> str:
-        shown = (
-            f"{name}={value if isinstance(value, str) else _short(value)}" for name, value in self._described.items()
+        texts = (
+            f"{name}={value if isinstance(value, str) else _short(value)}" for name, value in self._description.items()
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(texts)})"
 
 
 def _short(array: NDArray[np.float64]) -> str:

@@ -1,8 +1,8 @@
-"""AcknowledgedRecords: a journal that is only looked at, beside the bandit that writes it.
+"""AcknowledgedRecords: a journal that is only read, while its bandit may be writing it.
 
 No lock is taken and nothing is changed: files are opened for reading and closed again. The mark is read first, then as
 many records as it says were acknowledged. They are on disk by then and never change, however the journal grows. What
-comes after them may be torn, or may be taken back by a crash, and is not looked at.
+comes after them may be torn, or may be lost in a crash, and is ignored.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from dpbandits.errors import JournalError
 from dpbandits.live.journal_format import BEGINNING, LONGEST_MARK, START, Mark, can_begin, parsed_line, parsed_mark
 
-_LOOKS = 100  # at a mark that is being written
+_LOOKS = 100  # at a mark that may be being written
 
 
 class AcknowledgedRecords:
@@ -66,7 +66,7 @@ class AcknowledgedRecords:
             if content == before:
                 break
         else:
-            raise JournalError(f"The high-water mark {path} changed at every look: look again.")
+            raise JournalError(f"The high-water mark {path} changed whenever it was read: try again.")
         mark = parsed_mark(content or b"", path)
         if mark is None:
             raise JournalError(

@@ -8,7 +8,7 @@ from dpbandits.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Assignment:
-    """One decision for one person. Close it with its reward, by itself or by its id.
+    """One decision for one person. Close it with its reward; either the object or its id will do.
 
     Attributes:
         id: what a program remembers it by.
@@ -27,12 +27,12 @@ def id_of(tag: str, number: int) -> str:
 
 
 def number_of(assignment: Assignment | str, tag: str, assigned: int) -> int:
-    """Return the number of an assignment of the bandit with this tag, which has made so many."""
+    """Return the number of an assignment of the bandit with this tag, of which `assigned` were made."""
     name = assignment.id if isinstance(assignment, Assignment) else assignment
     if not isinstance(name, str):
-        raise InvalidInput(f"Expected assignment={_validate.shown(assignment)} to be an assignment or its id.")
+        raise InvalidInput(f"Expected assignment={_validate.value_text(assignment)} to be an assignment or its id.")
     digits = name.removeprefix(f"{tag}-")
     number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
     if not 0 < number <= assigned or name != id_of(tag, number):
-        raise InvalidInput(f"Expected assignment={_validate.shown(name)} to be one of this bandit.")
+        raise InvalidInput(f"Expected assignment={_validate.value_text(name)} to be one of this bandit.")
     return number

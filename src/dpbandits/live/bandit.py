@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live import persistence
 from dpbandits.live.assignments import Assignment, id_of
@@ -62,6 +62,11 @@ class Bandit:
         mark: where the journal's high-water mark lies, best on another disk; by default beside the journal.
         witness: is asked before a release is shown whether it knows a later one (docs/live_learner.md).
 
+    Raises:
+        InvalidInput: a setting is outside its range, or the policy cannot run live or does not keep its promise.
+        JournalError: the journal is damaged, an old copy, in use or that of another bandit, or the witness refuses.
+            The file is as it was.
+
     >>> import dpbandits as dpb
     >>> bandit = Bandit(dpb.DPUCBInt(epsilon=1.0, delta=0.0, horizon=1000), arms=["A", "B"])
     >>> first = bandit.assign(unit="person 1")
@@ -106,15 +111,15 @@ class Bandit:
         witness = validated_witness(witness)
         opened_journal = journal_at(journal, mark)
         try:
-            resumed = None
+            begun_bandit = None
             if opened_journal is not None:
-                resumed = persistence.resumed_learner(
+                begun_bandit = persistence.resumed_learner(
                     opened_journal, configuration, source, sticky_as_begun=sticky is None
                 )
-            if resumed is None:
+            if begun_bandit is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
-                configuration, learner = resumed
+                configuration, learner = begun_bandit
             if opened_journal is not None:
                 persistence.force(opened_journal)  # the witness is told nothing that the disk could still lose
             ask_witness(witness, learner.ledger.head)
@@ -139,7 +144,7 @@ class Bandit:
 
     @clean
     def _predraw_noise(self) -> None:
-        """Have the noise of a bandit that goes on: no step of it is to draw what it releases."""
+        """Draw the noise of a bandit that goes on, so that no step draws what it releases."""
         for arm in {arm for arm, _ in self._learner.places.pending}:
             self._learner.predraw_noise(arm)
 
@@ -153,6 +158,15 @@ class Bandit:
         latest assignment again: the same one, whether it is still open or not. So where one reward of a person enters,
         which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
         again: for the same person with the same key it is the same assignment.
+
+        Args:
+            unit: the name of the person; None for somebody without a name.
+            key: the name of the visit, if it may be asked for again.
+
+        Raises:
+            InvalidInput: the name or the key cannot be one, or a name is needed. Nothing has changed.
+            JournalError: the step could not be written down; open the journal again.
+            StepError: an earlier step failed, or the bandit has ended.
         """
         with self._lock.exclusive():
             return self._assign(self._step().units.hashed_visits([(unit, key)]))[0]
@@ -163,10 +177,14 @@ class Bandit:
     ) -> list[Assignment]:
         """Return an arm for every one of these people, in order, as `assign` would one after the other.
 
-        All of them are checked before any is assigned, and on disk they are one record. `keys` has one for each.
+        All of them are checked before any is assigned, and on disk they are one record. It raises what `assign` does.
+
+        Args:
+            units: the names of the people, None for those without a name.
+            keys: the name of the visit for each of them, as in `assign`; by default none has one.
         """
-        unit_list = _validate.listed(units=units)
-        key_list = [None] * len(unit_list) if keys is None else _validate.listed(keys=keys)
+        unit_list = _validate.as_list(units=units)
+        key_list = [None] * len(unit_list) if keys is None else _validate.as_list(keys=keys)
         if len(key_list) != len(unit_list):
             raise InvalidInput(f"Expected as many keys as units, not {len(key_list)} for {len(unit_list)}.")
         with self._lock.exclusive():
@@ -178,7 +196,19 @@ class Bandit:
 
         Every assignment is closed once: the last one of a block makes it release. Whoever may have to ask again, since
         no acknowledgement came, passes a `key` of their own making, such as a random one per answer: a repetition with
-        the same key is acknowledged and changes nothing. Anything else is refused with `AlreadyClosed`.
+        the same key is acknowledged and changes nothing.
+
+        Args:
+            assignment: the assignment, or its id.
+            reward: within the bounds of the rewards.
+            key: the name of the answer, if it may be passed again.
+
+        Raises:
+            AlreadyClosed: the assignment was closed before, without this key.
+            InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit. Nothing has
+                changed.
+            JournalError: the step could not be written down; open the journal again.
+            StepError: this step or an earlier one failed, or the bandit has ended.
         """
         with self._lock.exclusive():
             self._close(checked_closings([(assignment, reward, key)], self._step(), self._configuration.rewards))
@@ -188,8 +218,9 @@ class Bandit:
         """Take in many rewards: pairs of an assignment and its reward, or triples with a key, as in `close`.
 
         All of them are checked before any is taken in, and on disk they are one record, with all that they release.
+        It raises what `close` does.
         """
-        items = _validate.listed(answers=answers)
+        items = _validate.as_list(answers=answers)
         with self._lock.exclusive():
             self._close(checked_closings(items, self._step(), self._configuration.rewards))
 
@@ -214,12 +245,12 @@ class Bandit:
         with self._lock.exclusive():
             learner = self._step()
             number = learner.selection
-            played = self._configuration.arm_number(arm)
+            played_arm = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
-            selected = learner.awaited[number].arm
-            if played != selected:
-                raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected]!r}, which was selected.")
+            selected_arm = learner.awaited[number].arm
+            if played_arm != selected_arm:
+                raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected_arm]!r}, which was selected.")
             self._close([Closing(number, self._configuration.rewards.to_unit(reward), None)])
 
     # ---- what is known
@@ -236,7 +267,7 @@ class Bandit:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is proved of the whole sequence of choices and releases, fixed before the first of them."""
+        """What is proved for the whole sequence of choices and releases, fixed before the first of them."""
         return self._learner.terms.person
 
     def spent(self) -> Spent:
@@ -266,6 +297,9 @@ class Bandit:
         With (at least) this probability all intervals that are ever returned at this confidence are right, for all
         arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
         reward like any other, the default one.
+
+        Args:
+            confidence: in (0, 1).
         """
         return self._overview().estimates(confidence)
 
@@ -282,7 +316,7 @@ class Bandit:
         return overview_figure(self._overview())
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write all that may be shown as one page (.html), in plain words, for whoever the experiment belongs to."""
+        """Write all that may be shown as one page (.html), in plain words, for the owner of the experiment."""
         write_page(path, self._overview(), () if self._journal is None else self._journal.places)
 
     def _overview(self) -> Overview:
@@ -297,6 +331,9 @@ class Bandit:
 
         The text holds secrets (rewards that are in no release yet), and may be resumed once only: a second copy would
         draw its noise again.
+
+        Raises:
+            InvalidInput: the bandit has a journal: detach it, and move that.
         """
         with self._lock.exclusive():
             self._step()
@@ -320,7 +357,18 @@ class Bandit:
         noise: SecureNoise | None = None,
         witness: Witness | None = None,
     ) -> "Bandit":
-        """Go on with a bandit that `to_json` wrote, once. A policy of your own is passed along."""
+        """Return the bandit that `to_json` wrote, to go on with it, once.
+
+        Args:
+            text: what `to_json` returned.
+            policy: the policy that the bandit was made with, if it is not a built-in one.
+            noise: the noise source, if it has another grid than the usual one.
+            witness: as for a new bandit.
+
+        Raises:
+            InvalidInput: the text is not whole, or policy or noise are not those of the bandit.
+            JournalError: the witness refuses: the text is an old copy.
+        """
         bandit = cls.__new__(cls)
         witness = validated_witness(witness)
         configuration, learner = persistence.from_text(text, policy, live_source(noise))
@@ -337,7 +385,7 @@ class Bandit:
                 self._journal.close()
 
     def _after_failure(self) -> None:
-        """Let go of the journal if the step that failed was in the middle, so that it can be opened anew."""
+        """Let go of the journal if the step failed halfway, so that it can be opened again."""
         self._lock.after_failure()
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -347,7 +395,7 @@ class Bandit:
         if not hasattr(self, "_learner"):  # in the traceback of a beginning that was refused
             return "<Bandit: not begun>"
         arms, assigned = len(self.arms), self._learner.assigned
-        return f"<Bandit: {label(self.policy)}, {arms} arms, {counted(assigned, 'assignment')}, {self.guarantee}>"
+        return f"<Bandit: {label(self.policy)}, {arms} arms, {count_text(assigned, 'assignment')}, {self.guarantee}>"
 
     # ---- steps: all or nothing
 
@@ -355,9 +403,9 @@ class Bandit:
         learner = self._learner
         assignments, records = [], []
         for visit in visits:
-            past = learner.assignment_again(visit)
-            if past is not None:
-                assignments.append(replace(self._assignment(past.number, past.arm), is_new=False))
+            past_assignment = learner.assignment_again(visit)
+            if past_assignment is not None:
+                assignments.append(replace(self._assignment(past_assignment.number, past_assignment.arm), is_new=False))
                 continue
             choice = learner.choice(visit.unit)
             if choice.block is not None:
@@ -372,25 +420,25 @@ class Bandit:
 
     def _close(self, closings: Sequence[Closing]) -> None:
         learner = self._learner
-        encoded: list[Any] = []
+        encoded_rewards: list[Any] = []
         for number, value, _ in closings:
             arm, block = learner.awaited[number]
-            encoded.append(None if block is None else learner.source.encode(value))
+            encoded_rewards.append(None if block is None else learner.source.encode(value))
             if block is not None:
                 learner.predraw_noise(arm)
         self._lock.is_midway = True
         released, records = [], []
-        for (number, _, key), reward in zip(closings, encoded, strict=True):
+        for (number, _, key), reward in zip(closings, encoded_rewards, strict=True):
             released.append(learner.close(number, reward, key))
             records.append(persistence.closing_record(number, reward, key, released[-1].draws, learner))
         is_release = any(part.draws for part in released)
         # On disk, then confirmed by the witness, then acknowledged, by the mark: only then is it seen by anybody.
-        agreed = partial(ask_witness, self._witness, learner.ledger.head) if is_release else None
+        before_mark = partial(ask_witness, self._witness, learner.ledger.head) if is_release else None
         if self._journal is None:
-            if agreed is not None:
-                agreed()
+            if before_mark is not None:
+                before_mark()
         else:
-            self._write(records, durable_mark=is_release, agreed=agreed)
+            self._write(records, durable_mark=is_release, before_mark=before_mark)
         for part in released:
             learner.learn(part)
         self._lock.is_midway = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
@@ -45,43 +45,44 @@ class Schedule:
         self._rest: Iterator[Block] | None = None
         # Σ 1/scale² of the blocks up to each one that was made, and what rounding has taken from it.
         self._squares: list[tuple[float, float]] = []
-        self._made: list[Block] = []
+        self._blocks_so_far: list[Block] = []
 
     def block(self, number: int) -> Block | None:
         """Return block number 0, 1, ...; None after the end of the schedule."""
-        while number >= len(self._made):
+        while number >= len(self._blocks_so_far):
             try:
                 if self._rest is None:
-                    self._rest = islice(self._blocks(), len(self._made), None)
-                self._made.append(self._checked(next(self._rest)))
+                    self._rest = islice(self._blocks(), len(self._blocks_so_far), None)
+                self._blocks_so_far.append(self._validated_block(next(self._rest)))
             except StopIteration:
                 return None
             except BaseException:
                 self._rest = None  # an interrupted iterator has ended: begin again where the made ones end
                 raise
-        return self._made[number]
+        return self._blocks_so_far[number]
 
-    def _checked(self, block: Block) -> Block:
+    def _validated_block(self, block: Block) -> Block:
         """Refuse blocks that do not follow each other, or that mix sums of all rewards with sums of single blocks."""
-        last = self._made[-1].last if self._made else 0
-        is_cumulative = len(self._made) < 2 or self._made[-1].first == 1
-        is_single = len(self._made) < 2 or self._made[-1].first > 1
+        number = len(self._blocks_so_far)
+        last = self._blocks_so_far[-1].last if number else 0
+        is_cumulative = number < 2 or self._blocks_so_far[-1].first == 1
+        is_single = number < 2 or self._blocks_so_far[-1].first > 1
         follows = (block.first == 1 and is_cumulative) or (block.first == last + 1 and is_single)
         if not follows or block.last <= last or not block.scale > 0:
-            raise InvalidInput(f"Expected block {len(self._made)} of a policy to follow those before, not {block}.")
+            raise InvalidInput(f"Expected block {number} of a policy to follow those before, not {block}.")
         if block.scale < self.least_scale:
             raise InvalidInput(
-                f"Expected block {len(self._made)} of a policy to have a scale of at least {self.least_scale}, as "
-                f"its guarantee requires, not {block.scale}."
+                f"Expected block {number} of a policy to have a scale of at least {self.least_scale}, as its guarantee "
+                f"requires, not {block.scale}."
             )
-        made = len(self._made)
-        squares, lost = self._squares[made - 1] if made else (0.0, 0.0)
-        squares, rounded = _two_sum(squares, squared_loss(block))
-        self._squares[made:] = [(squares, lost + rounded)]  # also if an interrupt came after this, and it is made again
-        if self.most_squares < math.inf and not squares + lost + rounded <= self.most_squares:
+        squares, rounding_error = self._squares[number - 1] if number else (0.0, 0.0)
+        squares, more = _two_sum(squares, squared_loss(block))
+        # Also if an interrupt came after this, and it is made again.
+        self._squares[number:] = [(squares, rounding_error + more)]
+        if self.most_squares < math.inf and not squares + rounding_error + more <= self.most_squares:
             raise InvalidInput(
-                f"Expected block {len(self._made)} of a policy to be within what its `squared_loss_after` leaves, "
-                f"not to have a scale of {block.scale}."
+                f"Expected block {number} of a policy to be within what its `squared_loss_after` leaves, not to have a "
+                f"scale of {block.scale}."
             )
         return block
 
@@ -92,14 +93,14 @@ class Schedule:
         return second is not None and second.first == 1
 
     def count(self, number: int) -> int:
-        """Return how many rewards the first blocks hold together, so many of them; they exist."""
+        """Return how many rewards the first `number` blocks hold together; they exist."""
         block = self.block(number - 1) if number else None
         return block.last if block is not None else 0
 
     def beginning(self, number: int) -> list[Block]:
-        """Return the first blocks, so many of them or as many as there are."""
+        """Return the first `number` blocks, or as many as there are."""
         self.block(number - 1)
-        return self._made[:number]
+        return self._blocks_so_far[:number]
 
 
 def squared_loss(block: Block) -> float:
@@ -124,20 +125,20 @@ def schedule_of(policy: Policy, limit: int, source: SecureNoise, scale_bits: int
     """Return the blocks of one arm of which at most `limit` assignments enter, as far as the noise source goes."""
 
     def blocks() -> Iterator[Block]:
-        plain = (_plain(block, number, scale_bits) for number, block in enumerate(policy.blocks(limit)))
+        plain = (_plain_block(block, number, scale_bits) for number, block in enumerate(policy.blocks(limit)))
         return takewhile(lambda block: block.last <= limit and block.scale <= source.largest_scale, plain)
 
     return Schedule(blocks)
 
 
-def _plain(block: Any, number: int, scale_bits: int | None) -> Block:
+def _plain_block(block: Any, number: int, scale_bits: int | None) -> Block:
     """Return a block as it is written down: whole numbers, and a scale that all machines agree on."""
     try:
         first, last, scale = block
         return Block(operator.index(first), operator.index(last), live_scale(float(scale), scale_bits))
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"Expected block {number} of a policy to be two whole numbers and a scale, not {shown(block)}."
+            f"Expected block {number} of a policy to be two whole numbers and a scale, not {value_text(block)}."
         ) from None
 
 

@@ -25,7 +25,7 @@ def checked_closings(answers: Sequence[Any], learner: Learner, rewards: RewardSc
     closings: dict[int, Closing] = {}
     for place, answer in enumerate(answers, start=1):
         try:
-            closing = _checked(answer, closings, learner, rewards)
+            closing = _validated_closing(answer, closings, learner, rewards)
         except InvalidInput as problem:
             if len(answers) == 1:
                 raise
@@ -35,7 +35,9 @@ def checked_closings(answers: Sequence[Any], learner: Learner, rewards: RewardSc
     return list(closings.values())
 
 
-def _checked(answer: Any, closings: dict[int, Closing], learner: Learner, rewards: RewardScale) -> Closing | None:
+def _validated_closing(
+    answer: Any, closings: dict[int, Closing], learner: Learner, rewards: RewardScale
+) -> Closing | None:
     if not isinstance(answer, tuple | list) or len(answer) not in (2, 3):
         raise InvalidInput("Expected an answer to be (assignment, reward), or (assignment, reward, key).")
     assignment, reward, *key = answer

@@ -1,7 +1,7 @@
 """Configuration: what a live bandit is, from its first assignment to its last. Nothing of it changes.
 
 A Configuration is what the user asked for, Terms are what follows from it for privacy. Terms are computed once, when a
-bandit begins, and written down: the same numbers are used wherever it goes on, on whatever machine.
+bandit begins, and written down: the same numbers are used wherever the bandit goes on, on any machine.
 """
 
 import math
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dpbandits import _validate
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
-from dpbandits.live.policy_names import as_written, policy_from, read_live
+from dpbandits.live.policy_names import current_live_settings, policy_from, written_form
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.policies import Policy
 from dpbandits.policies.policy import MAX_ARMS, MAX_HORIZON
@@ -65,7 +65,7 @@ class Configuration:
             number = None
         if number is None:
             names = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
-            raise InvalidInput(f"Expected arm={shown(arm)} to be one of {names}.")
+            raise InvalidInput(f"Expected arm={value_text(arm)} to be one of {names}.")
         return number
 
     @cached_property
@@ -98,7 +98,7 @@ class Configuration:
         later = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
         if self.file_format >= 3:
             later |= {"sticky": self.sticky}
-        name, settings = as_written(self.policy, self.file_format)
+        name, settings = written_form(self.policy, self.file_format)
         return {
             "format": self.file_format,
             "policy": {"name": name, **settings},
@@ -116,7 +116,7 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Terms:
-    """The policy that runs, with the budget of one reward on the grid of the noise, and what is proved of it."""
+    """The policy that runs, with the budget of one reward on the grid of the noise, and what is proved for it."""
 
     policy: Policy
     one_reward: Guarantee
@@ -144,7 +144,7 @@ class Terms:
     @classmethod
     def from_dict(cls, configuration: Configuration, plain: dict[str, Any]) -> "Terms":
         """Return the terms that a bandit began with."""
-        settings = read_live(configuration.policy, plain["live_policy"], configuration.file_format)
+        settings = current_live_settings(configuration.policy, plain["live_policy"], configuration.file_format)
         policy = type(configuration.policy)(**settings)
         one_reward = Guarantee.from_dict(plain["reward_guarantee"])
         return cls(policy, one_reward, Guarantee.from_dict(plain["guarantee"]))
@@ -152,7 +152,7 @@ class Terms:
     def to_dict(self, file_format: int) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {
-            "live_policy": as_written(self.policy, file_format)[1],
+            "live_policy": written_form(self.policy, file_format)[1],
             "reward_guarantee": self.one_reward.to_dict(),
             "guarantee": self.person.to_dict(),
         }
@@ -167,8 +167,8 @@ def read_format(plain: dict[str, Any]) -> int:
     """Return the format of a configuration that was written down, if this version reads it."""
     file_format = plain["format"]
     if type(file_format) is not int or file_format not in FORMATS:
-        known = f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}"
-        raise InvalidInput(f"Expected format={shown(file_format)} to be {known}, which this version reads.")
+        formats = f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}"
+        raise InvalidInput(f"Expected format={value_text(file_format)} to be {formats}, which this version reads.")
     return file_format
 
 
@@ -197,7 +197,9 @@ def arm_names(arms: int | Sequence[str | int]) -> tuple[str | int, ...]:
     if isinstance(arms, numbers.Real):
         return tuple(range(_validate.integer(f"[2, {MAX_ARMS}]", arms=arms)))
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise InvalidInput(f"Expected arms={shown(arms)} to be a list of names or a whole number in [2, {MAX_ARMS}].")
+        raise InvalidInput(
+            f"Expected arms={value_text(arms)} to be a list of names or a whole number in [2, {MAX_ARMS}]."
+        )
     names = tuple(_arm_name(arm) for arm in arms)
     _validate.integer(f"[2, {MAX_ARMS}]", **{"number of arms": len(names)})
     doubled = [str(arm) for arm, times in Counter(names).items() if times > 1]
@@ -211,7 +213,9 @@ def _arm_name(arm: object) -> str | int:
         return int(arm)  # a plain one, also for a NumPy integer
     if isinstance(arm, str) and 0 < len(arm) <= _LONGEST_NAME:
         return str(arm)
-    raise InvalidInput(f"Expected arm={shown(arm)} to be a name of 1 to {_LONGEST_NAME} characters or a whole number.")
+    raise InvalidInput(
+        f"Expected arm={value_text(arm)} to be a name of 1 to {_LONGEST_NAME} characters or a whole number."
+    )
 
 
 def declared_horizon(policy: Policy, horizon: float | None) -> float:

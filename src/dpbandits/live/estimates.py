@@ -1,4 +1,4 @@
-"""Estimates: what is known of an arm's mean from its releases alone, noise included, at every release at once.
+"""Estimates: what is known about an arm's mean from its releases alone, noise included, at every release at once.
 
 A release is the noisy sum of a block, or of all rewards so far. One alone says little: its noise is as large as the
 schedule wants it. The estimate M is the sum of all of them with weights u_j, so that every reward of block l has
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from dpbandits.policies import Block
 
 _NEWTON_STEPS = 8
-_KEPT = 100  # weights, by number of releases
+_MOST_KEPT = 100  # weights, by number of releases
 _LARGEST_EXPONENT = 500.0  # beyond, e^h is no float; a smaller h gives a valid limit too
 
 Array = NDArray[np.float64]
@@ -70,20 +70,20 @@ class Estimator:
     """The weights of one schedule, for as many releases as an arm has had.
 
     Args:
-        beginning: returns the first blocks of the schedule, so many of them.
+        beginning: returns the first blocks of the schedule, for a number of blocks.
     """
 
     def __init__(self, beginning: Callable[[int], Sequence[Block]]) -> None:
         self._beginning = beginning
-        self._kept: dict[int, Weights] = {}
+        self._weights: dict[int, Weights] = {}
 
     def weights(self, releases: int) -> Weights:
-        """Return the weights of the first so many releases."""
-        if releases not in self._kept:
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            self._kept[releases] = best_weights(self._beginning(releases))
-        return self._kept[releases]
+        """Return the weights of the first `releases` releases."""
+        if releases not in self._weights:
+            if len(self._weights) >= _MOST_KEPT:
+                self._weights.clear()
+            self._weights[releases] = best_weights(self._beginning(releases))
+        return self._weights[releases]
 
 
 class Statistic:
@@ -128,7 +128,7 @@ class Statistic:
 def interval(
     releases: int, estimate: float, weights: Weights | None, gamma: float, arms: int, rounding: float
 ) -> tuple[float, float]:
-    """Return bounds on the mean that fail, at any release of any of so many arms, with probability `gamma`.
+    """Return bounds on the mean that fail, at any release of any of these arms, with probability `gamma`.
 
     `rounding` is the most by which a reward was changed on its way into the sums.
     """
@@ -164,7 +164,7 @@ def lower_limit(weights: Weights, estimate: float, log_term: float) -> float:
     return float(limit(best.x))
 
 
-def rounded(*values: float) -> list[str]:
+def rounded_texts(*values: float) -> list[str]:
     """Return values with as many digits as tell them apart: about three of their range."""
     width = max(values) - min(values)
     decimals = min(max(3 - math.ceil(math.log10(width)), 0), 12) if width > 0 else 3
@@ -185,7 +185,7 @@ class Estimate:
     def __str__(self) -> str:
         if self.mean is None:
             return f"{self.arm}: nothing released yet"
-        mean, low, high = rounded(self.mean, self.low, self.high)
+        mean, low, high = rounded_texts(self.mean, self.low, self.high)
         return f"{self.arm}: {mean}, between {low} and {high} (from {self.rewards} rewards)"
 
 
@@ -205,7 +205,7 @@ class Comparison:
         return "better" if self.low > 0 else "worse" if self.high < 0 else "undecided"
 
     def __str__(self) -> str:
-        low, high = rounded(self.low, self.high)
+        low, high = rounded_texts(self.low, self.high)
         span = f"the difference is between {low} and {high} with confidence {self.confidence}"
         if self.verdict == "undecided":
             return f"whether {self.b} is better than {self.a} is undecided: {span}"

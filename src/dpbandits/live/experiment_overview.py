@@ -68,14 +68,14 @@ class Overview:
         return {arm: self.estimate(number, confidence) for number, arm in enumerate(self.arms)}
 
     def estimate(self, number: int, confidence: float, releases: int | None = None) -> Estimate:
-        """Return the mean of one arm with its interval, as it is or as it was after so many releases of the arm."""
+        """Return the mean of one arm with its interval, as it is or as it was after `releases` releases of the arm."""
         statistic = Statistic(self._estimator, self.values[number][:releases])
         count, mean, weights = statistic.summary()
         low, high = interval(count, mean, weights, 1 - confidence, len(self.arms), self.rounding)
         to_units = self.configuration.rewards.from_unit
         rewards = self.blocks[count - 1].last if count else 0
-        shown = to_units(mean) if count else None
-        return Estimate(self.arms[number], shown, to_units(low), to_units(high), rewards, count)
+        user_mean = to_units(mean) if count else None
+        return Estimate(self.arms[number], user_mean, to_units(low), to_units(high), rewards, count)
 
     def compare(self, a: Arm, b: Arm, confidence: float) -> Comparison:
         """Tell whether arm b is better than arm a."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dpbandits import _forks
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.journal_format import (
     BEGINNING,
@@ -85,11 +85,11 @@ class Journal:
         """Yield the records one by one. When all have come, none is missing."""
         number, expected = (-1, START) if self._confirmed is None else self._confirmed
         if self._confirmed is None and not can_begin(self._file.beginning(BEGINNING)):
-            raise self._unmarked(is_journal=False)  # without reading it: it may be anything, of any size
+            raise self._unmarked_error(is_journal=False)  # without reading it: it may be anything, of any size
         for line in self._file.lines():
             record, checksum = parsed_line(self._checksum, line)
             if self._confirmed is None:
-                raise self._unmarked(is_journal=record is not None)
+                raise self._unmarked_error(is_journal=record is not None)
             if record is None:
                 is_last = self._end + len(line) == self._file.size()
                 if not is_last or self._count <= number:
@@ -121,7 +121,7 @@ class Journal:
         except BaseException as problem:
             self._take_back()
             if isinstance(problem, OSError):
-                raise self._unwritten(problem) from None
+                raise self._unwritten_error(problem) from None
             raise
 
     def _take_back(self) -> None:
@@ -136,13 +136,13 @@ class Journal:
         """Force to disk what was read, and change nothing.
 
         The last record may have been written by a process that died before, or failed in, its fsync. It is written
-        again, since a disk that failed once does not try again by itself.
+        again, since a disk that failed once does not retry on its own.
         """
         try:
             if not self.is_empty:
                 self._file.rewrite(self._end - len(self._last_line), self._last_line)
         except OSError as problem:
-            raise self._unwritten(problem) from None
+            raise self._unwritten_error(problem) from None
 
     def go_on(self) -> None:
         """Cut off what was torn, and confirm the rest, which was forced to disk before."""
@@ -154,49 +154,51 @@ class Journal:
             self._file.sync_folder()
             self._is_ready = True
         except OSError as problem:
-            raise self._unwritten(problem) from None
+            raise self._unwritten_error(problem) from None
 
     def append(
-        self, record: dict[str, Any], *, durable_mark: bool = False, agreed: Callable[[], None] | None = None
+        self, record: dict[str, Any], *, durable_mark: bool = False, before_mark: Callable[[], None] | None = None
     ) -> None:
-        """Write a record to disk. If this fails, nobody knows how much was written: open the journal anew.
+        """Write a record to disk. If this fails, nobody knows how much was written: open the journal again.
 
-        `agreed` is called when it is on disk and before it is acknowledged: if it raises, it never is.
+        `before_mark` is called when it is on disk and before it is acknowledged: if it raises, it never is.
         """
         assert self._is_ready, "a journal is read before it is written"
         try:
-            self._append(record, durable_mark, agreed)
+            self._append(record, durable_mark, before_mark)
         except OSError as problem:
-            raise self._unwritten(problem) from None
+            raise self._unwritten_error(problem) from None
 
     def close(self) -> None:
         """Let go of the files, so that another process may open them."""
         _close(self._file, self._mark)
 
-    def _append(self, record: dict[str, Any], durable_mark: bool, agreed: Callable[[], None] | None = None) -> None:
+    def _append(
+        self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None
+    ) -> None:
         line, self._checksum = line_of(self._checksum, record)
         self._file.write(line)
         self._count += 1
         self._end += len(line)
         if not self._file.is_in_place(self._end):  # before it is acknowledged
-            raise self._lost(self._file)
-        if agreed is not None:
-            agreed()
+            raise self._lost_error(self._file)
+        if before_mark is not None:
+            before_mark()
         self._confirm(durable=durable_mark)
         if durable_mark and not self._mark.is_in_place():
-            raise self._lost(self._mark)
+            raise self._lost_error(self._mark)
 
     def _confirm(self, *, durable: bool) -> None:
         self._mark.overwrite(mark_of(self._count - 1, self._checksum), durable=durable)
 
-    def _lost(self, file: PrivateFile) -> JournalError:
+    def _lost_error(self, file: PrivateFile) -> JournalError:
         return JournalError(f"{file.path} was deleted, moved or changed while it was open.")
 
     def _read_mark(self) -> Mark | None:
         content = b"".join(self._mark.lines()) if self._mark.size() <= LONGEST_MARK else b"?"
         return parsed_mark(content, self._mark_path)
 
-    def _unmarked(self, is_journal: bool) -> JournalError:
+    def _unmarked_error(self, is_journal: bool) -> JournalError:
         if not is_journal:
             return JournalError(f"The file {self.path} is not a journal.")
         return JournalError(
@@ -205,7 +207,7 @@ class Journal:
             "where (mark=...)."
         )
 
-    def _unwritten(self, problem: OSError) -> JournalError:
+    def _unwritten_error(self, problem: OSError) -> JournalError:
         return JournalError(f"The journal {self.path} cannot be written: {problem.strerror}.")
 
 
@@ -214,10 +216,10 @@ def journal_at(path: object, mark: object) -> Journal | None:
     for name, value in (("journal", path), ("mark", mark)):
         is_path = isinstance(value, str | os.PathLike) and isinstance(os.fspath(value), str) and os.fspath(value) != ""
         if value is not None and not is_path:
-            raise InvalidInput(f"Expected {name}={shown(value)} to be the path of a file.")
+            raise InvalidInput(f"Expected {name}={value_text(value)} to be the path of a file.")
     if path is None:
         if mark is not None:
-            raise InvalidInput(f"Expected mark={shown(mark)} together with a journal, whose mark it is.")
+            raise InvalidInput(f"Expected mark={value_text(mark)} together with a journal, whose mark it is.")
         return None
     return Journal(path, mark)  # type: ignore[arg-type]
 

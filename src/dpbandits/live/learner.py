@@ -17,7 +17,7 @@ from dpbandits.live.blocks import Places, entering_limit, schedule_of
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Estimator, Statistic
 from dpbandits.live.live_noise import LiveNoise, ReleasedValue, Releaser, is_same_scale
-from dpbandits.live.policy_choice import chosen_arm
+from dpbandits.live.policy_choice import checked_arm
 from dpbandits.live.predrawn_noise import MOST
 from dpbandits.live.rehearsal import RehearsedNoise, rehearse
 from dpbandits.live.schedule_cost import check_promise
@@ -46,7 +46,9 @@ class ClosingReleases(NamedTuple):
 class Learner:
     """A policy's state, the pending blocks, the open assignments, the releases."""
 
-    def __init__(self, configuration: Configuration, terms: Terms, source: SecureNoise, *, same: float = 0.0) -> None:
+    def __init__(
+        self, configuration: Configuration, terms: Terms, source: SecureNoise, *, tolerance: float = 0.0
+    ) -> None:
         arms = len(configuration.arms)
         limit = entering_limit(configuration.horizon, source)
         self.terms = terms
@@ -55,14 +57,14 @@ class Learner:
         self.schedule = schedule_of(terms.policy, limit, source, configuration.scale_bits)
         first = self.schedule.block(0)
         if first is None or arms * first.last > limit:
-            needed = "longer" if first is None else f"at least {arms * first.last}"
+            requirement = "longer" if first is None else f"at least {arms * first.last}"
             raise InvalidInput(
-                f"Expected horizon={limit} to be {needed}: at {terms.one_reward.epsilon:.3g} for one reward, every arm "
-                "needs a longer first block before anything is learnt."
+                f"Expected horizon={limit} to be {requirement}: at {terms.one_reward.epsilon:.3g} for one reward, "
+                "every arm needs a longer first block before anything is learnt."
             )
         # What is wrong with the noise or with the policy is found before anybody is assigned anything.
         source.event(first.scale)
-        check_promise(configuration, terms, self.schedule, same)
+        check_promise(configuration, terms, self.schedule, tolerance)
         rehearse(terms.policy, self.schedule, arms, limit, configuration.scale_bits)
         self.source = source
         self.places = Places(arms, self.schedule, limit)
@@ -96,7 +98,7 @@ class Learner:
             return False
         if not 0 <= choice.arm < len(self.statistics) or (unit is None and self.units.contributions > 1):
             return False
-        if self.units.fixed_arm(unit) not in (None, choice.arm) or choice != self._placed(choice.arm, unit):
+        if self.units.fixed_arm(unit) not in (None, choice.arm) or choice != self._choice_of(choice.arm, unit):
             return False
         return not self._is_settled(unit)
 
@@ -111,7 +113,7 @@ class Learner:
     def choice(self, unit: str | None) -> Choice:
         """Return what the next assignment will be. Nothing changes."""
         fixed_arm = self.units.fixed_arm(unit)
-        return self._placed(self._next_arm() if fixed_arm is None else fixed_arm, unit)
+        return self._choice_of(self._next_arm() if fixed_arm is None else fixed_arm, unit)
 
     def assignment_again(self, visit: Visit) -> PastAssignment | None:
         """Return what somebody gets again, who asks again or of whom nothing new would enter; None if it is new."""
@@ -129,14 +131,14 @@ class Learner:
         arms = range(len(self.statistics)) if fixed_arm is None else [fixed_arm]
         return all(self.places.free_block(arm) is None for arm in arms)
 
-    def _placed(self, arm: int, unit: str | None) -> Choice:
+    def _choice_of(self, arm: int, unit: str | None) -> Choice:
         return Choice(arm, self.places.free_block(arm) if self.units.may_enter(unit) else None)
 
     def _next_arm(self) -> int:
         """Return the policy's choice; while that awaits answers, or nothing more can enter, the leader."""
         if not self.places.all_released:
             return self.decisions % len(self.statistics)  # in turn
-        arm = chosen_arm(self.terms.policy, self.params, self.state, self.decisions + 1, len(self.statistics))
+        arm = checked_arm(self.terms.policy, self.params, self.state, self.decisions + 1, len(self.statistics))
         if self.places.is_waiting(arm) or self.places.free_block(arm) is None:
             return self.leader()
         return arm
@@ -166,7 +168,7 @@ class Learner:
     # ---- closing
 
     def predraw_noise(self, arm: int) -> None:
-        """Have noise for the arm's next releases, before a step that may need it. Nothing changes that is ever seen."""
+        """Draw noise for the arm's next releases, before a step that may need it. Nothing visible changes."""
         places = self.places
         # Every block that is full or being filled. The step that completes it finds its noise drawn.
         missing = places.filling[arm] + 1 - places.released[arm] - self.releaser.predrawn.count(arm)
@@ -179,12 +181,12 @@ class Learner:
             self.releaser.predrawn.draw(arm, [block.scale for block in blocks if block is not None])
 
     def close(
-        self, number: int, reward: Any, key: str | None, stored: list[ReleasedValue] | None = None
+        self, number: int, reward: Any, key: str | None, stored_values: list[ReleasedValue] | None = None
     ) -> ClosingReleases:
         """Take in a reward, in the units of the noise source, and return what is released now.
 
-        `key` is remembered, as the hash that it is. `stored` holds the values if they were drawn before. The policy
-        learns of them when they are on disk (`learn`).
+        `key` is remembered, as the hash that it is. `stored_values` holds the values if they were drawn before. The
+        policy learns of them when they are on disk (`learn`).
         """
         arm, block = self.awaited.pop(number)
         if key is not None:
@@ -195,29 +197,31 @@ class Learner:
         if block is not None:
             self.places.answer(arm, block, reward)
             while self.places.is_complete(arm):
-                released.draws.append(self._draw(arm, None if stored is None else stored[len(released.draws)]))
+                released.draws.append(
+                    self._draw(arm, None if stored_values is None else stored_values[len(released.draws)])
+                )
         return released
 
-    def _draw(self, arm: int, stored: ReleasedValue | None) -> ReleasedValue:
+    def _draw(self, arm: int, stored_value: ReleasedValue | None) -> ReleasedValue:
         number = self.places.released[arm]
         block, pending_block = self.places.finish_block(arm)
         count = block.last - block.first + 1
         context = {"release": number + 1, "count": count, "first": pending_block.first, "last": pending_block.last}
-        return self.releaser.release(block, pending_block.total, arm, context, stored)
+        return self.releaser.release(block, pending_block.total, arm, context, stored_value)
 
     def learn(self, released: ClosingReleases) -> None:
         """Hand to the policy what was released."""
         arm = released.arm
-        for number, drawn in enumerate(released.draws, start=released.first):
+        for number, released_value in enumerate(released.draws, start=released.first):
             block = self.schedule.block(number)
             assert block is not None
-            assert drawn.steps is not None
-            self.noise.due(arm, block.scale, drawn.value)
+            assert released_value.steps is not None
+            self.noise.allow(arm, block.scale, released_value.value)
             plays = block.last - self.schedule.count(number)
             update(self.params, self.state, arm, plays, 0, self.decisions + 1, self.noise)
             self.noise.check_taken()
-            self.statistics[arm].add(drawn.value)
-            self.steps[arm].append(drawn.steps)
+            self.statistics[arm].add(released_value.value)
+            self.steps[arm].append(released_value.steps)
 
     # ---- moving
 
@@ -252,12 +256,12 @@ class Learner:
         """Put a snapshot into a fresh learner of the same configuration."""
         self.tag = snapshot["tag"]
         self.units.key = snapshot["key"]
-        self.units.latest = {unit: PastAssignment(*seen) for unit, seen in snapshot["units"].items()}
+        self.units.latest = {unit: PastAssignment(*past) for unit, past in snapshot["units"].items()}
         self.assigned = snapshot["assigned"]
         # Earlier versions kept only those that have a place.
         self.assigned_to = list(snapshot.get("assigned_to", snapshot["places"]["handed_out"]))
         self.keys = dict(snapshot.get("keys", []))
-        self.visits = {key: PastAssignment(*seen) for key, seen in snapshot.get("visits", {}).items()}
+        self.visits = {key: PastAssignment(*past) for key, past in snapshot.get("visits", {}).items()}
         self.decisions = snapshot["decisions"]
         self.selection = snapshot["selection"]
         self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}

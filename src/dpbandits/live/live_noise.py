@@ -3,8 +3,8 @@
 In between it is written to the journal. So nothing that a policy does, not even a failure that depends on the value,
 can make it be drawn again. When a journal is read again, stored values take the place of new ones.
 
-A kernel that asks for another arm, another scale or a second release is refused. What it hands over as its secret is
-not looked at.
+A kernel that asks for another arm, another scale or a second release is refused. The secret that it hands over is
+ignored.
 """
 
 from typing import Any, NamedTuple
@@ -36,12 +36,12 @@ class UndrawableNoise(SecureNoise):
 
     def draw(self, scale: float, mechanism: int) -> int:
         """Refuse to."""
-        raise StepError("Nothing is drawn where a journal is only looked at.")
+        raise StepError("Nothing is drawn where a journal is only read.")
 
 
-def is_same_scale(stored: float, scheduled: float) -> bool:
+def is_same_scale(stored_scale: float, scheduled: float) -> bool:
     """Tell whether a scale that was stored can be that of a block, as another machine may have rounded it."""
-    return abs(stored / scheduled - 1) <= _SAME
+    return abs(stored_scale / scheduled - 1) <= _SAME
 
 
 class ReleasedValue(NamedTuple):
@@ -60,24 +60,24 @@ class Releaser:
         self._source = source
 
     def release(
-        self, block: Block, total: Any, arm: int, context: dict[str, Any], stored: ReleasedValue | None
+        self, block: Block, total: Any, arm: int, context: dict[str, Any], stored_value: ReleasedValue | None
     ) -> ReleasedValue:
-        """Return the release of a block's sum, described by the context; `stored` if it was drawn before."""
-        row = release_row(self._event(block, stored), arm, context)
-        if stored is None:
+        """Return the release of a block's sum, described by the context; `stored_value` if it was drawn before."""
+        row = release_row(self._event(block, stored_value), arm, context)
+        if stored_value is None:
             value = float(release(self._source, total + self.predrawn.take(arm, block.scale), CARRIED, LAPLACE, arm))
         else:
-            value = float(stored.value)
+            value = float(stored_value.value)
         self.ledger.append({**row, "value": value})
         return ReleasedValue(value, row["scale"])
 
-    def _event(self, block: Block, stored: ReleasedValue | None) -> Event:
-        if stored is None or stored.steps is None:
+    def _event(self, block: Block, stored_value: ReleasedValue | None) -> Event:
+        if stored_value is None or stored_value.steps is None:
             return self._source.event(block.scale)
         grid = 2**self._source.grid_bits
-        if not is_same_scale(stored.steps / grid, block.scale):
+        if not is_same_scale(stored_value.steps / grid, block.scale):
             raise StepError("A release was stored with another scale than its block has.")
-        return DiscreteLaplaceEvent(stored.steps, grid)
+        return DiscreteLaplaceEvent(stored_value.steps, grid)
 
 
 class LiveNoise:
@@ -87,7 +87,7 @@ class LiveNoise:
         self._scale_bits = scale_bits
         self._due: tuple[int, float, float] | None = None  # arm, scale, value
 
-    def due(self, arm: int, scale: float, value: float) -> None:
+    def allow(self, arm: int, scale: float, value: float) -> None:
         """Allow one release of this arm with this scale, which has this value."""
         self._due = (arm, scale, value)
 

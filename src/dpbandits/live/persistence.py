@@ -12,7 +12,7 @@ from typing import Any
 
 from dpbandits._frames import clean
 from dpbandits._progress import Progress
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.configuration import Configuration, Terms, read_format, read_sticky
@@ -21,7 +21,7 @@ from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Choice, Learner
 from dpbandits.live.live_noise import ReleasedValue, UndrawableNoise
 from dpbandits.live.policy_names import policy_of
-from dpbandits.live.schedule_cost import SAME, check_terms
+from dpbandits.live.schedule_cost import TOLERANCE, check_terms
 from dpbandits.live.units import Visit
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
@@ -55,8 +55,8 @@ def closing_record(
         record["key"] = key
     if released:
         record |= {
-            "released": [drawn.value for drawn in released],
-            "scales": [drawn.steps for drawn in released],
+            "released": [draw.value for draw in released],
+            "scales": [draw.steps for draw in released],
             "head": learner.ledger.head[1],
         }
     return record
@@ -86,22 +86,24 @@ def _replay_step(learner: Learner, record: dict[str, Any]) -> bool:
     number, reward, key = record["close"], record["reward"], record.get("key")
     if not learner.can_close(number, reward, key):
         return False
-    released = learner.close(number, reward, key, _stored(record))
-    again = closing_record(number, reward, key, released.draws, learner)
+    released = learner.close(number, reward, key, _stored_values(record))
+    repetition = closing_record(number, reward, key, released.draws, learner)
     learner.learn(released)
     if "scales" not in record:  # written before they were stored
-        again.pop("scales", None)
-    return again == record
+        repetition.pop("scales", None)
+    return repetition == record
 
 
-def _stored(record: dict[str, Any]) -> list[ReleasedValue]:
+def _stored_values(record: dict[str, Any]) -> list[ReleasedValue]:
     if "released" not in record:
         return []
     values = record["released"]
-    drawn = [ReleasedValue(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)]
-    if not all(type(value) is float and type(steps) in (float, type(None)) for value, steps in drawn):
+    stored_values = [
+        ReleasedValue(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)
+    ]
+    if not all(type(value) is float and type(steps) in (float, type(None)) for value, steps in stored_values):
         raise InvalidInput("Expected released values and their scales as numbers.")
-    return drawn
+    return stored_values
 
 
 # ---- journals
@@ -117,13 +119,15 @@ def resumed_learner(
     journal, it stays as it is.
     """
 
-    def as_asked(begun: dict[str, Any]) -> Configuration:
-        asked = replace(configuration, file_format=read_format(begun))
+    def as_asked(beginning: dict[str, Any]) -> Configuration:
+        request = replace(configuration, file_format=read_format(beginning))
         if sticky_as_begun:
-            asked = replace(asked, sticky=read_sticky(begun))
+            request = replace(request, sticky=read_sticky(beginning))
         # An earlier format has no word for it, and none of its bandits is sticky.
-        _check_same_configuration(journal, {"sticky": False, **begun}, {"sticky": asked.sticky, **asked.to_dict()})
-        return asked
+        _check_same_configuration(
+            journal, {"sticky": False, **beginning}, {"sticky": request.sticky, **request.to_dict()}
+        )
+        return request
 
     return _replayed(journal, as_asked, source)
 
@@ -135,8 +139,8 @@ def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) ->
     The steps are taken again with a source that draws nothing, and nothing is written.
     """
 
-    def as_begun(begun: dict[str, Any]) -> Configuration:
-        return Configuration.from_dict(begun, None if kind is None else policy_of(kind, begun["policy"]))
+    def as_begun(beginning: dict[str, Any]) -> Configuration:
+        return Configuration.from_dict(beginning, None if kind is None else policy_of(kind, beginning["policy"]))
 
     bandit = _replayed(journal, as_begun, None)
     assert bandit is not None, "a record was acknowledged"
@@ -202,12 +206,12 @@ def _first_learner(
     raise JournalError(f"The journal {journal.path} cannot be followed. {problem}")
 
 
-def _check_same_configuration(journal: Journal, begun: dict[str, Any], asked: dict[str, Any]) -> None:
-    for name in sorted(asked.keys() | begun.keys()):
-        if begun.get(name) != asked.get(name):
-            before, now = _differences(begun.get(name), asked.get(name))
+def _check_same_configuration(journal: Journal, beginning: dict[str, Any], request: dict[str, Any]) -> None:
+    for name in sorted(request.keys() | beginning.keys()):
+        if beginning.get(name) != request.get(name):
+            before, now = _differences(beginning.get(name), request.get(name))
             raise JournalError(
-                f"The journal {journal.path} was begun with {name}={shown(before)}, not with {shown(now)}."
+                f"The journal {journal.path} was begun with {name}={value_text(before)}, not with {value_text(now)}."
             )
 
 
@@ -269,14 +273,14 @@ def _restored(configuration: Configuration, snapshot: dict[str, Any], source: Se
     if row != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
         raise InvalidInput("Expected row 0 of its ledger to be its configuration and its terms.")
     check_terms(configuration, terms)
-    begun, now = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
+    promised, computed = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
     # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
     may_be_less = is_ours(configuration.policy)
-    if now > begun * (1 + SAME) or (now < begun * (1 - SAME) and not may_be_less):
+    if computed > promised * (1 + TOLERANCE) or (computed < promised * (1 - TOLERANCE) and not may_be_less):
         raise InvalidInput(
-            f"Expected epsilon={now}, as this version computes it for one reward, to be "
-            f"{'at most ' if may_be_less else ''}{begun}, as in the beginning."
+            f"Expected epsilon={computed}, as this version computes it for one reward, to be "
+            f"{'at most ' if may_be_less else ''}{promised}, as in the beginning."
         )
-    learner = Learner(configuration, terms, source, same=SAME)
+    learner = Learner(configuration, terms, source, tolerance=TOLERANCE)
     learner.restore(snapshot)
     return learner

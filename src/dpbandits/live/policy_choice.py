@@ -5,7 +5,7 @@ from typing import Any
 from dpbandits.policies.policy import Policy, select, wrong_arm
 
 
-def chosen_arm(policy: Policy, params: Any, state: Any, t: int, arms: int) -> int:
+def checked_arm(policy: Policy, params: Any, state: Any, t: int, arms: int) -> int:
     """Return the arm of decision t, if it is one."""
     arm = int(select(params, state, t))
     if not 0 <= arm < arms:

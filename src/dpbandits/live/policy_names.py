@@ -1,13 +1,13 @@
 """Policies on disk: the names and settings by which journals, texts and ledgers know them.
 
-They are part of a file's format. A policy that is called something else now is still written, in a file of an earlier
-format, as it was called then, so that what was shown keeps its bytes; and it is found by that name.
+They are part of a file's format. A policy that has been renamed keeps its old name in files of an earlier format, so
+that whatever was shown keeps its bytes, and it can be found by that name.
 """
 
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, Policy, is_ours
 from dpbandits.privacy.ledger import canonical_json
@@ -44,7 +44,7 @@ def settings_of(policy: Policy) -> Settings:
     return settings
 
 
-def as_written(policy: Policy, file_format: int) -> tuple[str, Settings]:
+def written_form(policy: Policy, file_format: int) -> tuple[str, Settings]:
     """Return the name and the settings of a policy in a file of this format."""
     settings = settings_of(policy)
     for rename in RENAMES if is_ours(policy) else ():
@@ -53,8 +53,8 @@ def as_written(policy: Policy, file_format: int) -> tuple[str, Settings]:
     return policy.name, settings
 
 
-def as_read(name: str, settings: Settings, file_format: int) -> tuple[str, Settings]:
-    """Return today's name and settings of what a file of this format has, a policy of ours or not."""
+def current_form(name: str, settings: Settings, file_format: int) -> tuple[str, Settings]:
+    """Return the current name and settings of what a file of this format has, whether or not the policy is ours."""
     for rename in RENAMES:
         is_it = name == rename.earlier and rename.marks.items() <= settings.items()
         if is_it and file_format <= rename.last_format:
@@ -62,20 +62,20 @@ def as_read(name: str, settings: Settings, file_format: int) -> tuple[str, Setti
     return name, settings
 
 
-def read_live(policy: Policy, settings: Settings, file_format: int) -> Settings:
-    """Return today's form of the settings with which a policy runs; those of another one stay as they are."""
+def current_live_settings(policy: Policy, settings: Settings, file_format: int) -> Settings:
+    """Return the current form of the settings with which a policy runs; other settings stay as they are."""
     if not is_ours(policy):
         return settings
-    name, today = as_read(as_written(policy, file_format)[0], settings, file_format)
-    return today if name == policy.name else settings
+    name, current = current_form(written_form(policy, file_format)[0], settings, file_format)
+    return current if name == policy.name else settings
 
 
 def policy_from(plain: Settings, file_format: int) -> Policy:
     """Return the policy of ours that was written down as a name and its settings."""
     settings = {key: value for key, value in plain.items() if key != "name"}
-    name, settings = as_read(plain["name"], settings, file_format)
+    name, settings = current_form(plain["name"], settings, file_format)
     if name not in POLICIES:
-        raise InvalidInput(f"Expected policy={shown(name)} to be one of ours, or to be passed as well.")
+        raise InvalidInput(f"Expected policy={value_text(name)} to be one of ours, or to be passed as well.")
     return POLICIES[name](**settings)
 
 

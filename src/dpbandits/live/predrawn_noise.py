@@ -32,9 +32,9 @@ class PredrawnNoise:
         return 0 if noises is None else len(noises)
 
     def draw(self, arm: int, scales: Iterable[float]) -> None:
-        """Draw the noise of so many more releases of the arm."""
-        drawn = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
-        self._noises.setdefault(arm, deque()).extend(drawn)
+        """Draw the noise for further releases of the arm, one for each of these scales."""
+        noises = [(scale, reserve(self._source, scale, LAPLACE, arm)) for scale in scales]
+        self._noises.setdefault(arm, deque()).extend(noises)
 
     def take(self, arm: int, scale: float) -> Any:
         """Return the noise of the arm's next release and forget it; if there is none, it is drawn now."""
@@ -59,8 +59,8 @@ _ALL: weakref.WeakSet[PredrawnNoise] = weakref.WeakSet()
 
 
 def _drop_in_child() -> None:
-    for ahead in list(_ALL):
-        ahead.drop()
+    for predrawn in list(_ALL):
+        predrawn.drop()
 
 
 _forks.in_child(_drop_in_child)

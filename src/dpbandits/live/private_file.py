@@ -25,7 +25,7 @@ _PRIVATE = 0o600
 
 
 class PrivateFile:
-    """A file that may not be there yet. `what` it is, a journal or a mark, is said in errors."""
+    """A file that may not exist yet. Errors call it `what`: a journal or a mark."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.path = path
@@ -50,11 +50,11 @@ class PrivateFile:
         except FileNotFoundError as problem:
             folder = os.path.dirname(self.place)
             if not os.path.isdir(folder):
-                raise self._unopened(problem.strerror) from None
+                raise self._opening_error(problem.strerror) from None
             if not os.access(folder, os.W_OK | os.X_OK):
-                raise self._unopened("its folder cannot be written") from None
+                raise self._opening_error("its folder cannot be written") from None
         except (OSError, ValueError) as problem:
-            raise self._unopened(problem.strerror if isinstance(problem, OSError) else str(problem)) from None
+            raise self._opening_error(problem.strerror if isinstance(problem, OSError) else str(problem)) from None
 
     def make(self) -> None:
         """Make the file if it was not there."""
@@ -64,7 +64,7 @@ class PrivateFile:
         try:
             self._open(os.O_RDWR | os.O_CREAT | os.O_EXCL)
         except OSError as problem:
-            raise self._unopened(problem.strerror) from None
+            raise self._opening_error(problem.strerror) from None
 
     def unmake(self) -> None:
         """Remove the file if it was made here."""
@@ -86,29 +86,29 @@ class PrivateFile:
         status = os.fstat(self._handle.fileno())
         self._identity = (status.st_dev, status.st_ino)
         if not stat.S_ISREG(status.st_mode):
-            raise self._unopened("it is not a regular file")
+            raise self._opening_error("it is not a regular file")
         if status.st_uid != os.geteuid():
-            raise self._unopened("it belongs to another user")
+            raise self._opening_error("it belongs to another user")
         if status.st_nlink != 1:
-            raise self._unopened("it has a second name (a hard link)")
+            raise self._opening_error("it has a second name (a hard link)")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise self._unopened("others can write it; if what it holds can be trusted, run chmod 600 on it")
+            raise self._opening_error("others can write it; if what it holds can be trusted, run chmod 600 on it")
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise self._in_use() from None
+            raise self._in_use_error() from None
         except OSError as problem:
-            raise self._unopened(f"it cannot be locked ({problem.strerror})") from None
+            raise self._opening_error(f"it cannot be locked ({problem.strerror})") from None
         if not self.is_in_place():  # somebody who began it has given up, and removed it
-            raise self._in_use()
+            raise self._in_use_error()
         self._is_made = bool(flags & os.O_CREAT)  # and nobody else has it
 
-    def _in_use(self) -> JournalError:
+    def _in_use_error(self) -> JournalError:
         return JournalError(
             f"The {self._what} {self.path} is in use: two bandits on one journal would draw its noise twice."
         )
 
-    def _unopened(self, reason: str | None) -> JournalError:
+    def _opening_error(self, reason: str | None) -> JournalError:
         as_what = f"a {self._what}" if self._what == "journal" else "the mark of a journal"
         if os.path.islink(self.place):
             reason = "it is a symbolic link"
@@ -118,21 +118,21 @@ class PrivateFile:
 
     def size(self) -> int:
         """Return how many bytes it has; none if it is not there."""
-        return 0 if self._handle is None else os.fstat(self._opened).st_size
+        return 0 if self._handle is None else os.fstat(self._descriptor).st_size
 
     def beginning(self, size: int) -> bytes:
         """Return its first bytes."""
-        return b"" if self._handle is None else os.pread(self._opened, size, 0)
+        return b"" if self._handle is None else os.pread(self._descriptor, size, 0)
 
     def lines(self) -> Iterator[bytes]:
         """Yield its lines one by one, each with its end."""
         if self._handle is not None:
-            os.lseek(self._opened, 0, os.SEEK_SET)
-            with open(self._opened, "rb", closefd=False) as file:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+            with open(self._descriptor, "rb", closefd=False) as file:
                 yield from file
 
     def is_in_place(self, size: int | None = None) -> bool:
-        """Tell whether the file is still the one that its name stands for, with so many bytes if that is asked."""
+        """Tell whether the file is still the one that its name stands for and, if a size is given, has that size."""
         try:
             status = os.stat(self.place, follow_symlinks=False)
         except OSError:
@@ -142,33 +142,33 @@ class PrivateFile:
     # ---- writing
 
     def keep_private(self) -> None:
-        """Take from others the right to read it."""
-        if os.fstat(self._opened).st_mode & 0o777 != _PRIVATE:
-            os.fchmod(self._opened, _PRIVATE)
+        """Take away the right of others to read it."""
+        if os.fstat(self._descriptor).st_mode & 0o777 != _PRIVATE:
+            os.fchmod(self._descriptor, _PRIVATE)
 
     def cut_off(self, end: int) -> None:
         """End the file there. From now on everything is written at its end, wherever that is."""
-        os.ftruncate(self._opened, end)
-        fcntl.fcntl(self._opened, fcntl.F_SETFL, fcntl.fcntl(self._opened, fcntl.F_GETFL) | os.O_APPEND)
+        os.ftruncate(self._descriptor, end)
+        fcntl.fcntl(self._descriptor, fcntl.F_SETFL, fcntl.fcntl(self._descriptor, fcntl.F_GETFL) | os.O_APPEND)
 
     def write(self, content: bytes) -> None:
         """Write what comes next, and force it to disk."""
         while content:
-            content = content[os.write(self._opened, content) :]
-        os.fsync(self._opened)
+            content = content[os.write(self._descriptor, content) :]
+        os.fsync(self._descriptor)
 
     def rewrite(self, start: int, content: bytes) -> None:
         """Write from there on, and force it to disk."""
-        os.lseek(self._opened, start, os.SEEK_SET)
+        os.lseek(self._descriptor, start, os.SEEK_SET)
         self.write(content)
 
     def overwrite(self, content: bytes, *, durable: bool) -> None:
         """Write over the beginning of the file, and force it to disk if it must last."""
         written = 0
         while written < len(content):
-            written += os.pwrite(self._opened, content[written:], written)
+            written += os.pwrite(self._descriptor, content[written:], written)
         if durable:
-            os.fsync(self._opened)
+            os.fsync(self._descriptor)
 
     def sync_folder(self) -> None:
         """Force the name of the file to disk."""
@@ -179,7 +179,7 @@ class PrivateFile:
             os.close(folder)
 
     @property
-    def _opened(self) -> int:
+    def _descriptor(self) -> int:
         if self._handle is None or self._handle.closed:
             raise JournalError(f"The {self._what} {self.path} is not open.")
         return self._handle.fileno()

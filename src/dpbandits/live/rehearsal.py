@@ -1,4 +1,4 @@
-"""Rehearsal: what a policy's kernels do with the first blocks, found out before anybody is assigned anything.
+"""Rehearsal: a policy's kernels play the first blocks, checked before anybody is assigned anything.
 
 Live, a kernel never gets a reward: the learner keeps the sums, and adds the noise to its own. So a kernel cannot give
 anything away, but one that releases something else than its blocks say would run here as it never ran in a simulation.
@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 from dpbandits._phrases import one_line
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule, live_scale
-from dpbandits.live.policy_choice import chosen_arm
+from dpbandits.live.policy_choice import checked_arm
 from dpbandits.mechanisms import LAPLACE, release
-from dpbandits.mechanisms.linear import Leak, Secret, Unknown, parts
+from dpbandits.mechanisms.linear import Leak, Secret, Unknown, value_and_form
 from dpbandits.policies import Block, Policy, update
 
 _MOST_ARMS = 64  # of which all are played
@@ -27,7 +27,7 @@ _LIBRARY = str(Path(__file__).parents[1])
 
 
 class RehearsedNoise:
-    """A noise source that keeps what it is asked for and answers with a number that was laid down before."""
+    """A noise source that records requests, and answers each with a number that was set before."""
 
     def __init__(self) -> None:
         self.answer = 0.0
@@ -74,7 +74,7 @@ class _Stage:
         self.noise = RehearsedNoise()
         self.arms = arms
         self.sums: dict[int, Secret] = {}  # of an arm's blocks so far
-        self.played = 0
+        self.plays = 0
 
     def play(self) -> None:
         """Play the first block of every arm, and more of a few; choose after each round, when all have been played."""
@@ -85,16 +85,16 @@ class _Stage:
                 self._play(arm, number, block, block.last - before)
             before = block.last
             if can_choose:
-                chosen_arm(self.policy, self.params, self.state, self.played + 1, self.arms)
+                checked_arm(self.policy, self.params, self.state, self.plays + 1, self.arms)
 
     def _play(self, arm: int, number: int, block: Block, plays: int) -> None:
-        reward = Secret(float(plays // 2), {("reward", self.played): 1})  # one name for all rewards of the block
+        reward = Secret(float(plays // 2), {("reward", self.plays): 1})  # one name for all rewards of the block
         is_first = arm not in self.sums or not self.schedule.is_cumulative
         expected = self.sums[arm] = reward if is_first else self.sums[arm] + reward
-        self.played += plays
+        self.plays += plays
         # Noise takes means anywhere, also out of [0, 1].
         self.noise.answer = _MEANS[(number + arm) % len(_MEANS)] * (block.last - block.first + 1)
-        update(self.params, self.state, arm, plays, reward, self.played + 1, self.noise)
+        update(self.params, self.state, arm, plays, reward, self.plays + 1, self.noise)
         requests, self.noise.requests = self.noise.requests, []
         if len(requests) != 1:
             self._refuse(arm, number, "one release", str(len(requests)))
@@ -103,10 +103,10 @@ class _Stage:
             kind = "Laplace" if mechanism == LAPLACE else "other"
             wanted = f"a release of arm {arm} with Laplace noise of scale {block.scale}"
             self._refuse(arm, number, wanted, f"one of arm {of_arm} with {kind} noise of scale {scale}")
-        if parts(secret) != parts(expected):
-            is_shifted = parts(secret)[1] == parts(expected)[1]
-            actual = "one with a constant added" if is_shifted else _named(secret)
-            self._refuse(arm, number, _named(expected), actual)
+        if value_and_form(secret) != value_and_form(expected):
+            is_shifted = value_and_form(secret)[1] == value_and_form(expected)[1]
+            actual = "one with a constant added" if is_shifted else _sum_text(secret)
+            self._refuse(arm, number, _sum_text(expected), actual)
 
     def _refuse(self, arm: int, number: int, expected: str, actual: str) -> NoReturn:
         raise InvalidInput(
@@ -115,8 +115,8 @@ class _Stage:
         )
 
 
-def _named(secret: Any) -> str:
-    factors = parts(secret)[1].values()
+def _sum_text(secret: Any) -> str:
+    factors = value_and_form(secret)[1].values()
     if any(factor != 1 for factor in factors):
         return "a release of blocks with weights"
     return f"a release of the sum of {len(factors)} block{'' if len(factors) == 1 else 's'}"

@@ -34,11 +34,15 @@ class RewardScale:
         try:
             low, high = self.bounds
         except (TypeError, ValueError):
-            raise InvalidInput(f"Expected reward_bounds={_validate.shown(self.bounds)} to be two numbers.") from None
+            raise InvalidInput(
+                f"Expected reward_bounds={_validate.value_text(self.bounds)} to be two numbers."
+            ) from None
         low = _validate.real("(-inf, inf)", **{"reward_bounds[0]": low})
         high = _validate.real(f"({low}, inf)", **{"reward_bounds[1]": high})
         if not math.isfinite(high - low):
-            raise InvalidInput(f"Expected reward_bounds={_validate.shown(self.bounds)} to be less than 1.8e308 apart.")
+            raise InvalidInput(
+                f"Expected reward_bounds={_validate.value_text(self.bounds)} to be less than 1.8e308 apart."
+            )
         object.__setattr__(self, "bounds", (low, high))
         _validate.one_of(OUT_OF_BOUNDS, out_of_bounds=self.out_of_bounds)
         default = (

@@ -1,4 +1,4 @@
-"""What a schedule costs one reward, by its blocks alone, and whether that is what a policy says of itself.
+"""What a schedule costs one reward, by its blocks alone, and whether that is what a policy says about itself.
 
 Single blocks: a reward is in one release, so the smallest scale decides. Sums of all rewards so far: the first reward
 is in every release, so all of them are composed. Where they have no end, or are too many, the first ones are added up,
@@ -19,40 +19,39 @@ from dpbandits.privacy import Budget, DiscreteLaplaceEvent, Guarantee, compose, 
 from dpbandits.privacy.accountant import BASIC, ZCDP
 from dpbandits.privacy.rounding import MARGIN, above, ratio_up
 
-SAME = 1e-6  # machines round differently; what changed with a version changes more
-_MOST_LOOKED_AT = 100_000  # blocks of one arm, which takes a second or so; composing them takes ten
+TOLERANCE = 1e-6  # machines round differently; what changed with a version changes more
+_MOST_BLOCKS = 100_000  # blocks of one arm, which takes a second or so; composing them takes ten
 
 
-def exceeds(cost: Guarantee, allowed: Budget | Guarantee, same: float = 0.0) -> bool:
-    """Tell whether a cost is above what is allowed, by more than a relative difference that counts as none."""
-    return cost.epsilon > allowed.epsilon * (1 + same) or cost.delta > allowed.delta * (1 + min(same, MARGIN))
+def exceeds(cost: Guarantee, allowed: Budget | Guarantee, tolerance: float = 0.0) -> bool:
+    """Tell whether a cost is above what is allowed, by more than a relative tolerance."""
+    return cost.epsilon > allowed.epsilon * (1 + tolerance) or cost.delta > allowed.delta * (1 + min(tolerance, MARGIN))
 
 
-def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule, same: float) -> None:
+def check_promise(configuration: Configuration, terms: Terms, schedule: Schedule, tolerance: float) -> None:
     """Refuse a policy that is not one of ours and whose blocks cost more than it promises.
 
-    A relative difference that counts as none is for those who go on: they promised on another machine, or in another
-    version.
+    The tolerance is for bandits that go on: they may have promised on another machine, or in another version.
 
-    Our own policies say what our accountant says of their blocks (tested); composing them again would take as long as
-    calibrating them. Single blocks that are not looked at now are looked at when they come.
+    Our own policies say what our accountant says about their blocks (tested); composing them again would take as long
+    as calibrating them. Single blocks that are not checked now are checked when they come.
     """
     promised = terms.one_reward
     if not is_ours(terms.policy):
         cost = declared_cost(terms.policy, schedule, 2**configuration.grid_bits, promised)
-        if exceeds(cost, promised, same):
+        if exceeds(cost, promised, tolerance):
             raise InvalidInput(
                 f"Expected the blocks of policy={terms.policy.name} to cost at most ({promised.epsilon}, "
                 f"{promised.delta:g}) in one reward, as it promises, not ({cost.epsilon}, {cost.delta:g}) "
                 f"by {cost.theorem}. (scale_for(epsilon) is the scale of one release.)"
             )
     if not schedule.is_cumulative:
-        schedule.least_scale = least_scale(promised.epsilon * (1 + same))
+        schedule.least_scale = least_scale(promised.epsilon * (1 + tolerance))
 
 
 def check_terms(configuration: Configuration, terms: Terms) -> None:
     """Refuse terms, as they were written down, that do not follow from each other, or are not what was asked for."""
-    if not person_follows(terms, configuration.contributions, SAME):
+    if not person_follows(terms, configuration.contributions, TOLERANCE):
         raise InvalidInput(
             f"Expected epsilon={terms.person.epsilon} of one person, as it was promised in the beginning, to follow "
             f"from that of one reward, {terms.one_reward.epsilon}."
@@ -64,16 +63,16 @@ def check_terms(configuration: Configuration, terms: Terms) -> None:
         )
 
 
-def person_follows(terms: Terms, contributions: int, same: float) -> bool:
+def person_follows(terms: Terms, contributions: int, tolerance: float) -> bool:
     """Tell whether the promise to a person follows from that for one reward."""
     try:
-        return not exceeds(group_guarantee(terms.one_reward, contributions), terms.person, same)
+        return not exceeds(group_guarantee(terms.one_reward, contributions), terms.person, tolerance)
     except InvalidInput:  # a delta of 1 or more
         return False
 
 
 def budget_of(policy: Policy) -> Budget:
-    """Return what one of our policies was given to spend."""
+    """Return the budget of one of our policies."""
     return Budget(policy.epsilon, getattr(policy, "delta", 0.0))  # type: ignore[attr-defined]
 
 
@@ -84,7 +83,7 @@ def least_scale(epsilon: float) -> float:
 
 def declared_cost(policy: Policy, schedule: Schedule, grid: int, promised: Guarantee) -> Guarantee:
     """Return what the blocks cost one reward: any valid bound that is within the promise, else the best one known."""
-    blocks = schedule.beginning(_MOST_LOOKED_AT)
+    blocks = schedule.beginning(_MOST_BLOCKS)
     if not schedule.is_cumulative:
         return cost_of_blocks(blocks, promised.delta, grid)
     has_ended = schedule.block(len(blocks)) is None
@@ -121,10 +120,10 @@ def cost_of_blocks(blocks: Sequence[Block], delta: float, grid: int) -> Guarante
     if len(blocks) > 1 and blocks[1].first > 1:
         epsilon = max(ratio_up(1, block.scale) for block in blocks)
         return Guarantee(epsilon, theorem=ONE_RELEASE, proved=True)
-    return composed(tuple(block.scale * grid for block in blocks), delta, grid)
+    return composed_cost(tuple(block.scale * grid for block in blocks), delta, grid)
 
 
 @lru_cache(maxsize=8)  # a page asks often, and a release changes it rarely
-def composed(steps: tuple[float, ...], delta: float, grid: int) -> Guarantee:
+def composed_cost(steps: tuple[float, ...], delta: float, grid: int) -> Guarantee:
     """Return what releases of one reward cost together, whose scales are in steps of the grid."""
     return compose([DiscreteLaplaceEvent(scale, grid) for scale in steps], delta)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpbandits.live.configuration import Terms
-from dpbandits.live.schedule_cost import composed
+from dpbandits.live.schedule_cost import composed_cost
 
 
 @dataclass(frozen=True)
@@ -38,5 +38,5 @@ def spent_on(steps: Sequence[float], terms: Terms, contributions: int, grid: int
 
     They are composed as they are: nothing is taken from what was promised.
     """
-    one_reward = composed(tuple(steps), terms.one_reward.delta, grid).epsilon if steps else 0.0
+    one_reward = composed_cost(tuple(steps), terms.one_reward.delta, grid).epsilon if steps else 0.0
     return Spent(one_reward * contributions, terms.person.delta, terms.person.epsilon)

@@ -35,11 +35,11 @@ def _validated_key(key: object) -> str | None:
         return None
     if isinstance(key, str) and 0 < len(key) <= _LONGEST:
         return unicodedata.normalize("NFC", key)
-    raise InvalidInput(f"Expected key={_validate.shown(key)} to be text of 1 to {_LONGEST} characters.")
+    raise InvalidInput(f"Expected key={_validate.value_text(key)} to be text of 1 to {_LONGEST} characters.")
 
 
 class PastAssignment(NamedTuple):
-    """What is remembered of a person: how often they entered, and their latest assignment."""
+    """What is remembered about a person: how often they entered, and their latest assignment."""
 
     entered: int
     arm: int
@@ -69,7 +69,7 @@ class Units:
         self.key = secrets.token_hex(32)
         self.latest: dict[str, PastAssignment] = {}  # by hash
 
-    def hashed(self, unit: str | int | None) -> str | None:
+    def hashed_unit(self, unit: str | int | None) -> str | None:
         """Return the keyed hash of a person's name; None for somebody who gives one reward and no name."""
         if unit is None:
             if self.contributions > 1:
@@ -79,7 +79,7 @@ class Units:
                 )
             return None
         if isinstance(unit, bool) or not isinstance(unit, str | numbers.Integral):
-            raise InvalidInput(f"Expected unit={_validate.shown(unit)} to be text or a whole number.")
+            raise InvalidInput(f"Expected unit={_validate.value_text(unit)} to be text or a whole number.")
         try:
             name = unicodedata.normalize("NFC", str(unit))  # "é" can be written in two ways
         except ValueError:  # an integer of thousands of digits
@@ -91,12 +91,14 @@ class Units:
 
     def hashed_visits(self, visits: Sequence[tuple[str | int | None, str | None]]) -> list[Visit]:
         """Return people and the keys of their visits as hashes. A key is that of one person."""
-        hashed = []
+        hashed_visits = []
         for unit, key in visits:
-            person = self.hashed(unit)
+            person = self.hashed_unit(unit)
             text = _validated_key(key)
-            hashed.append(Visit(person, None if text is None else self._hash(f"{person} {text}", purpose=b"visit")))
-        return hashed
+            hashed_visits.append(
+                Visit(person, None if text is None else self._hash(f"{person} {text}", purpose=b"visit"))
+            )
+        return hashed_visits
 
     def hashed_key(self, key: str | None) -> str | None:
         """Return the keyed hash of the key of a closing; None if it has none."""
@@ -105,24 +107,26 @@ class Units:
 
     def _hash(self, text: str, purpose: bytes = b"") -> str:
         # Names may hold lone surrogates, such as those of file names.
-        encoded = text.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(encoded, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose).hexdigest()
+        encoded_text = text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(
+            encoded_text, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose
+        ).hexdigest()
 
-    def fixed_arm(self, hashed: str | None) -> int | None:
+    def fixed_arm(self, person: str | None) -> int | None:
         """Return the arm that a person gets because they had it before; None if it is to be chosen."""
-        latest = self._latest(hashed)
-        return latest.arm if latest is not None and (self.sticky or not self.may_enter(hashed)) else None
+        latest = self._latest(person)
+        return latest.arm if latest is not None and (self.sticky or not self.may_enter(person)) else None
 
-    def may_enter(self, hashed: str | None) -> bool:
+    def may_enter(self, person: str | None) -> bool:
         """Tell whether one more reward of a person may enter the learner."""
-        latest = self._latest(hashed)
+        latest = self._latest(person)
         return latest is None or latest.entered < self.contributions
 
-    def note(self, hashed: str | None, arm: int, number: int, enters: bool) -> None:
+    def note(self, person: str | None, arm: int, number: int, enters: bool) -> None:
         """Remember that a person was given an arm, by which assignment, and whether their reward enters the learner."""
-        if hashed is not None:
-            latest = self._latest(hashed)
-            self.latest[hashed] = PastAssignment((0 if latest is None else latest.entered) + enters, arm, number)
+        if person is not None:
+            latest = self._latest(person)
+            self.latest[person] = PastAssignment((0 if latest is None else latest.entered) + enters, arm, number)
 
-    def _latest(self, hashed: str | None) -> PastAssignment | None:
-        return None if hashed is None else self.latest.get(hashed)
+    def _latest(self, person: str | None) -> PastAssignment | None:
+        return None if person is None else self.latest.get(person)

@@ -84,7 +84,7 @@ class ContinualCounter(ABC):
         self._noise = SecureNoise() if noise is None else noise
         if release.dispatch(type(self._noise)) is release.registry[object]:
             raise WrongKind(
-                f"Expected noise={_validate.shown(noise)} to be a noise source, such as SecureNoise() or "
+                f"Expected noise={_validate.value_text(noise)} to be a noise source, such as SecureNoise() or "
                 "SeededNoise(1)."
             )
         if largest_scale > self._noise.largest_scale:
@@ -103,10 +103,14 @@ class ContinualCounter(ABC):
 
     @clean
     def insert(self, reward: float) -> float:
-        """Add a reward from [0, 1] and return the new noisy sum. Invalid input changes nothing.
+        """Add a reward from [0, 1] and return the new noisy sum.
 
-        If anything else goes wrong (a ledger that cannot be written, an interrupt), the noise may have been seen
+        If an insertion fails halfway (a ledger that cannot be written, an interrupt), its noise may have been seen
         already: the counter keeps its last sum and takes no more items, since drawing again would cost twice.
+
+        Raises:
+            InvalidInput: the reward is outside [0, 1], or the counter was not made for another item. Nothing changes.
+            StepError: this insertion or an earlier one failed halfway, or another process made the counter.
         """
         reward = _validate.real("[0, 1]", reward=reward)
         if this_process() != self._process:
@@ -121,11 +125,11 @@ class ContinualCounter(ABC):
             limit = min(self.horizon, self._noise.capacity, MAX_ITEMS)
             if item > limit:
                 raise InvalidInput(f"Expected item={item} in [1, {limit}], the items that this counter was made for.")
-            encoded = self._noise.encode(reward)
+            encoded_reward = self._noise.encode(reward)
             before = [array.copy() for array in self._state]
             self._is_midway = True
             try:
-                insert(self._params, self._state, 0, encoded, self._noise)
+                insert(self._params, self._state, 0, encoded_reward, self._noise)
             except InvalidInput:  # refused before anything was drawn
                 for array, saved in zip(self._state, before, strict=True):
                     array[...] = saved
@@ -194,12 +198,12 @@ class ContinualCounter(ABC):
         this is the true loss and where a bound on it).
         """
         n = self._item(n)
-        seen = set()
+        keys = set()
         steps = [Fraction(0)] * (n + 2)  # how the loss changes from one item to the next
         for t in range(1, n + 1):
             for node in self._nodes(t):
-                if node.key not in seen:
-                    seen.add(node.key)
+                if node.key not in keys:
+                    keys.add(node.key)
                     steps[min(node.first, n + 1)] += 1 / Fraction(node.scale)
                     steps[min(node.last, n) + 1] -= 1 / Fraction(node.scale)
         return up(max(accumulate(steps)))

@@ -25,7 +25,7 @@ def chernoff_bound(scales: Mapping[float, int], gamma: float) -> float:
     51.0
     """
     gamma = _validate.real("(0, 1)", gamma=gamma)
-    if not _checked(scales):
+    if not _validated(scales):
         return 0.0
     from scipy.optimize import minimize_scalar
 
@@ -53,14 +53,14 @@ def chan_bound(scales: Mapping[float, int], gamma: float) -> float:
     132.2
     """
     gamma = _validate.real("(0, 1)", gamma=gamma)
-    if not _checked(scales):
+    if not _validated(scales):
         return 0.0
     log_term = math.log(2 / gamma)
     norm = math.sqrt(sum(count * scale**2 for scale, count in scales.items()))
     return above(max(norm, max(scales) * math.sqrt(log_term)) * math.sqrt(8 * log_term))
 
 
-def _checked(scales: Mapping[float, int]) -> Mapping[float, int]:
+def _validated(scales: Mapping[float, int]) -> Mapping[float, int]:
     for scale, count in scales.items():
         _validate.real("(0, 1e150]", scale=scale)
         _validate.integer("[1, inf)", count=count)

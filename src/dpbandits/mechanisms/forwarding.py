@@ -1,4 +1,4 @@
-"""Forwarding: noise sources that stand before another one, `source`, and draw what protects nobody from there."""
+"""Forwarding: noise sources in front of another one, `source`, which makes the draws that protect nobody."""
 
 from typing import Any, TypeVar
 

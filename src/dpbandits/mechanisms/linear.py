@@ -65,7 +65,7 @@ class Secret:
         self._form = form
 
     def __add__(self, other: Any) -> "Secret":
-        value, form = parts(other)
+        value, form = value_and_form(other)
         longer, shorter = (self._form, form) if len(self._form) >= len(form) else (form, self._form)
         total = dict(longer)
         for key, factor in shorter.items():
@@ -142,7 +142,7 @@ def size(factor: Factor) -> Factor:
     return factor if factor > 0 else -factor
 
 
-def parts(number: Any) -> tuple[float, Form]:
+def value_and_form(number: Any) -> tuple[float, Form]:
     """Open a secret: its value and its form. For noise sources alone."""
     return (number._value, number._form) if isinstance(number, Secret) else (float(number), {})
 

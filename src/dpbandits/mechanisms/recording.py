@@ -40,6 +40,11 @@ class RecordingNoise:
     release of a sum that carries reserved noise says so, but not which: that is the counter's schedule. No row holds a
     secret or a noise.
 
+    Args:
+        source: the noise source that draws.
+        ledger: where the rows go.
+        context: what every row holds besides; a key that a release uses itself is refused.
+
     >>> from dpbandits.mechanisms import SeededNoise
     >>> noise = RecordingNoise(SeededNoise(7), Ledger(), {"experiment": "A"})
     >>> value = release(noise, 10.0, scale=2.0)
@@ -89,7 +94,7 @@ class RecordingNoise:
         return self.source.event(scale, mechanism)
 
     def row(self, scale: float, mechanism: int, arm: int) -> dict[str, Any]:
-        """Return what is known of a release before it is drawn; anything wrong with it is found here."""
+        """Return what is known about a release before it is drawn; anything wrong with it is found here."""
         event = None if scale == CARRIED else self.source.event(scale, mechanism)
         return release_row(event, arm, self.context)
 
@@ -101,9 +106,9 @@ def release_row(event: Event | None, arm: int, context: Mapping[str, Any]) -> di
         details |= {"mechanism": MECHANISM_NAMES[type(event)], **asdict(event)}
         if not isinstance(event, GaussEvent):
             details["epsilon"] = event.epsilon
-    taken = context.keys() & {*details, "reserved", "value"}
-    if taken:
-        raise InvalidInput(f"Expected the context to leave {', '.join(sorted(taken))} to the release.")
+    clashes = context.keys() & {*details, "reserved", "value"}
+    if clashes:
+        raise InvalidInput(f"Expected the context to leave {', '.join(sorted(clashes))} to the release.")
     row = {**context, **details}
     canonical_json(row)
     return row

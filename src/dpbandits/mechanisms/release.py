@@ -37,13 +37,13 @@ CARRIED = -math.inf
 @generic
 def release(noise: Any, secret: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> float:
     """Return the secret with fresh noise of the given scale: a public number. `arm` is for the record only."""
-    raise TypeError(f"{type(noise).__name__} is no noise source: nothing is registered for it with `release`.")
+    raise TypeError(f"{type(noise).__name__} is not a noise source: nothing is registered for it with `release`.")
 
 
 @generic
 def reserve(noise: Any, scale: float, mechanism: int = LAPLACE, arm: int = 0) -> Any:
     """Return noise that stays secret until it leaves inside a CARRIED release. `arm` is for the record only."""
-    raise TypeError(f"{type(noise).__name__} is no noise source: nothing is registered for it with `reserve`.")
+    raise TypeError(f"{type(noise).__name__} is not a noise source: nothing is registered for it with `reserve`.")
 
 
 def validated_mechanism(mechanism: int) -> int:
@@ -54,7 +54,7 @@ def validated_mechanism(mechanism: int) -> int:
 
 
 class NoiseSource(Protocol):
-    """What the plain-Python side needs to know of a noise source, besides its `release` and `reserve`."""
+    """What the plain-Python side needs to know about a noise source, besides its `release` and `reserve`."""
 
     @property
     def secret_dtype(self) -> DTypeLike:

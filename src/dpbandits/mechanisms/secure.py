@@ -27,7 +27,7 @@ from dpbandits.privacy.rounding import ratio_up
 # that no 64-bit integer saturates.
 _LARGEST_SUM = 2**61
 _LARGEST_SCALE = 2.0**53
-_KEPT = 1000  # mechanisms, by scale, so that they are not built anew for every draw
+_MOST_KEPT = 1000  # mechanisms, by scale, so that they are not built anew for every draw
 
 
 class SecureNoise:
@@ -105,14 +105,14 @@ class SecureNoise:
     def _mechanism(self, scale: float, mechanism: int) -> tuple[Any, Event]:
         scale = _validate.real(f"(0, {self.largest_scale}]", scale=scale)
         key = (scale, validated_mechanism(mechanism))
-        found = self._mechanisms.get(key)
-        if found is None:
+        mechanism_and_event = self._mechanisms.get(key)
+        if mechanism_and_event is None:
             build = {LAPLACE: self._laplace, GAUSSIAN: self._gaussian, RESPONSE: self._response}[mechanism]
-            found = build(scale)
-            if len(self._mechanisms) >= _KEPT:
+            mechanism_and_event = build(scale)
+            if len(self._mechanisms) >= _MOST_KEPT:
                 self._mechanisms.clear()
-            self._mechanisms[key] = found
-        return found  # not what is kept now, which another thread may have cleared
+            self._mechanisms[key] = mechanism_and_event
+        return mechanism_and_event  # not what is kept now, which another thread may have cleared
 
     def _laplace(self, scale: float) -> tuple[Any, Event]:
         dp = _opendp()

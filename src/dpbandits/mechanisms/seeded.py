@@ -25,6 +25,9 @@ class _Fields(NamedTuple):
 class SeededNoise(_Fields):
     """A noise source that repeats itself: the same seed, the same noise. A NamedTuple, so that kernels compile.
 
+    Args:
+        seed: a whole number, a NumPy SeedSequence, or a NumPy generator that is already seeded.
+
     >>> release(SeededNoise(7), 10.0, scale=2.0)
     9.706
     """

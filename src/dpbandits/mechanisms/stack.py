@@ -27,7 +27,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of a bank of counters."""
+    """What is kept for a bank of counters."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, public("arms")]

@@ -1,4 +1,4 @@
-"""State is declared, not allocated: what a kernel keeps, in which shape, and what of it is secret.
+"""Declarations of states: what a kernel keeps, in which shape, and what of it is secret.
 
 A State is a NamedTuple. A field is an array, annotated with `public(...)` or `secret(...)` and the names of its axes,
 or the State of a part, such as a bank of counters; with `part()` it is left open until the policy is configured which
@@ -52,20 +52,24 @@ def public(*axes: str, dtype: DTypeLike = np.float64) -> Field:
 
 
 def secret(*axes: str) -> Field:
-    """Declare an array of secret numbers; its dtype is the noise source's business."""
+    """Declare an array of secret numbers; its dtype is up to the noise source.
+
+    Args:
+        axes: what its lengths are called, as for `public`.
+    """
     return Field(axes, None, is_secret=True)
 
 
 def fields_of(state_class: type[StateT]) -> dict[str, Any]:
     """Return the declaration of every field, in order: a Field, a Part, or the State class of a part."""
-    declared = {}
+    declarations = {}
     for name, hint in get_type_hints(state_class, include_extras=True).items():
-        declared[name] = get_args(hint)[1] if get_args(hint) else hint
-        if not isinstance(declared[name], Field | Part) and not hasattr(declared[name], "_fields"):
+        declarations[name] = get_args(hint)[1] if get_args(hint) else hint
+        if not isinstance(declarations[name], Field | Part) and not hasattr(declarations[name], "_fields"):
             raise InvalidInput(
                 f"Expected {name} of {state_class.__name__} as Annotated[Any, public(...)], secret(...) or part()."
             )
-    return declared
+    return declarations
 
 
 def allocate(
@@ -84,19 +88,19 @@ def allocate(
     """
     sizes = {ONE: 1, **sizes}
     fields: dict[str, Any] = {}
-    for name, declared in fields_of(state_class).items():
-        if isinstance(declared, Field):
-            dtype = secret_dtype if declared.is_secret else declared.dtype
-            for axis in declared.axes:
+    for name, declaration in fields_of(state_class).items():
+        if isinstance(declaration, Field):
+            dtype = secret_dtype if declaration.is_secret else declaration.dtype
+            for axis in declaration.axes:
                 if axis not in sizes:
                     raise InvalidInput(f"Expected the axis {axis!r} of {name} to be one of {', '.join(sizes)}.")
-            fields[name] = np.zeros([sizes[axis] for axis in declared.axes], dtype)
-        elif isinstance(declared, Part):
+            fields[name] = np.zeros([sizes[axis] for axis in declaration.axes], dtype)
+        elif isinstance(declaration, Part):
             if name not in parts:
                 raise InvalidInput(f"Expected `Setup.parts` to name the State class of the part {name}.")
             fields[name] = allocate(parts[name], sizes, secret_dtype, parts)
         else:
-            fields[name] = allocate(declared, sizes, secret_dtype, parts)
+            fields[name] = allocate(declaration, sizes, secret_dtype, parts)
     return state_class(**fields)
 
 
@@ -116,11 +120,11 @@ def restore(state: Any, plain: dict[str, Any]) -> None:
 
 def forget(state: Any) -> None:
     """Set everything secret in a state to zero."""
-    for name, declared in fields_of(type(state)).items():
+    for name, declaration in fields_of(type(state)).items():
         part = getattr(state, name)
-        if not isinstance(declared, Field):
+        if not isinstance(declaration, Field):
             forget(part)
-        elif declared.is_secret:
+        elif declaration.is_secret:
             part[...] = 0
 
 

@@ -34,7 +34,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of a bank of counters: balanced digits of n, and the noise of the nodes in use."""
+    """What is kept for a bank of counters: balanced digits of n, and the noise of the nodes in use."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, public("arms")]
@@ -82,7 +82,7 @@ def _insert(params: Params, state: State, arm: int, reward: Any, noise: Any) -> 
 
 
 def height(items: int, base: int) -> int:
-    """Return the smallest h with (base^h - 1)/2 >= items: the levels that so many items need."""
+    """Return the smallest h with (base^h - 1)/2 >= items: the levels that this many items need."""
     levels = 1
     while (base**levels - 1) // 2 < items:
         levels += 1

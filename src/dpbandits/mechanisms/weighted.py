@@ -37,7 +37,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of a bank of counters: the finished segments, and the tree of the current one."""
+    """What is kept for a bank of counters: the finished segments, and the tree of the current one."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, public("arms")]

@@ -57,6 +57,9 @@ class AdaCUCB(PhasePolicy):
     0.0280
     >>> policy.guarantee().epsilon
     1.0
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(AdaCUCB(epsilon=1.0, delta=1e-6), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [744, 256]
     """
 
     name = "adac-ucb"

@@ -16,7 +16,7 @@ from dpbandits.privacy import Guarantee
 
 
 class CounterKind(NamedTuple):
-    """What a policy needs to know of a counter's module."""
+    """What a policy needs to know about a counter's module."""
 
     state_class: Any
     nodes: Callable[[Any, int], Iterator[Node]]
@@ -70,11 +70,11 @@ class CounterPolicy(Policy):
         return hybrid.configure(self.epsilon, split=self.variant == "proved", horizon=horizon)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, proved for the default; twice that as published."""
+        """Return the guarantee of epsilon, or of twice that for the published variant."""
         return hybrid_guarantee(self.epsilon, self.variant, horizon)
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return the paper's epsilon, which is not true of the published counter."""
+        """Return the paper's claim for the published variant, which does not hold; None for the proved one."""
         if self.variant == "proved":
             return None
         return Guarantee(self.epsilon, horizon=horizon, theorem=self.claimed_by, proved=False)

@@ -19,7 +19,7 @@ from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import part, public
 from dpbandits.policies.growing_phases import GrowingPhases, PublishedPhases
 from dpbandits.policies.phases import Phases, Tally, phase_choice
-from dpbandits.policies.plausibility import Pooled, PooledSums, exponent, learn_sum
+from dpbandits.policies.plausibility import PooledPlausibility, PooledSums, exponent, learn_sum
 from dpbandits.policies.policy import Setup
 
 
@@ -56,15 +56,15 @@ def most_easily_best(params: Params, state: State, arm: int, t: int) -> int:
         best = max(best, kept.means[other])
     is_new = best != exponents.best[0]
     exponents.best[0] = best
-    chosen, smallest = 0, math.inf
+    choice, smallest = 0, math.inf
     for other in range(len(counts)):
         if is_new or other == arm:
             u = exponent(params.plausibility, kept, params.phases, state.tally, other, best)
             exponents.values[other] = u - params.caution * u / (1.0 + u)
         index = exponents.values[other] + math.log(counts[other])
         if index < smallest:
-            chosen, smallest = other, index
-    return chosen
+            choice, smallest = other, index
+    return choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +92,9 @@ class DPIMED(CautiousPolicy, PublishedPhases):
 
     >>> print(DPIMED(epsilon=0.5).guarantee())
     (0.5, 0)-DP in one reward at any horizon, by one release of every reward (parallel composition)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(DPIMED(epsilon=1.0), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [984, 16]
     """
 
     name = "dp-imed"
@@ -109,5 +112,7 @@ class DPIMED(CautiousPolicy, PublishedPhases):
 
     def setup(self, arms: int, horizon: int) -> Setup:
         """Return constants and state."""
-        params = Params(self.phases(horizon), Pooled(self.epsilon), 0.0 if self.caution is None else self.caution)
+        params = Params(
+            self.phases(horizon), PooledPlausibility(self.epsilon), 0.0 if self.caution is None else self.caution
+        )
         return Setup(params, State, parts={"kept": PooledSums})

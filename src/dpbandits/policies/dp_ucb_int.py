@@ -1,4 +1,4 @@
-"""DP-UCB-Int: release an arm's mean rarely, at growing counts W_1 < W_2 < ..., with noise that shrinks by itself.
+"""DP-UCB-Int: release an arm's mean rarely, at growing counts W_1 < W_2 < ..., with less and less noise.
 
     index_a(t) = S_a(W_k) / W_k + Lap(W_k^(v/2 - 1)) + √(2 ln t / W_k)          (Algorithm 3)
 
@@ -57,13 +57,13 @@ class Params(NamedTuple):
     times: Any
     step: int
     last: int  # no release after this count
-    opening: int  # so many decisions in turn, until every arm has had its first release
+    opening: int  # decisions in turn, until every arm has had its first release
     half_v: float
     is_frozen: bool
 
 
 class State(NamedTuple):
-    """What is kept of every arm. The index is mean + √(2 ln t) width; a frozen bonus is part of the mean."""
+    """What is kept for every arm. The index is mean + √(2 ln t) width; a frozen bonus is part of the mean."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     releases: Annotated[Any, public("arms", dtype=np.int64)]
@@ -76,8 +76,8 @@ class State(NamedTuple):
 def next_release(params: Params, state: State, arm: int) -> int:
     """Return the count at which the arm is released next, or for ever if it is not."""
     k = state.releases[arm]
-    known = len(params.times)
-    n = params.times[k] if k < known else params.times[known - 1] + (k + 1 - known) * params.step
+    length = len(params.times)
+    n = params.times[k] if k < length else params.times[length - 1] + (k + 1 - length) * params.step
     return n if n <= params.last else FOREVER
 
 
@@ -157,6 +157,9 @@ class DPUCBInt(Policy):
     >>> policy = DPUCBInt(epsilon=0.1, delta=math.exp(-10), accounting="corollary")
     >>> print(policy.guarantee(horizon=100_000))
     (0.0309347, 4.54e-05)-DP in one reward up to n = 100000, by privacy loss distribution (dp-accounting)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(DPUCBInt(epsilon=1.0, delta=1e-6), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [846, 154]
     """
 
     name = "dp-ucb-int"
@@ -231,7 +234,7 @@ class DPUCBInt(Policy):
         )
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return what the paper says of its own schedule, which is true and far from tight."""
+        """Return the paper's bound for its own schedule, which holds and is far from tight; None for a tight one."""
         if self.accounting == "tight":
             return None
         return published_interval_guarantee(
@@ -239,7 +242,7 @@ class DPUCBInt(Policy):
         )
 
     def live(self, contributions: int, grid_bits: int) -> "DPUCBInt":
-        """Return the policy with the budget of one reward among so many of one person, calibrated for the grid."""
+        """Return the policy with the budget of one reward of a person who gives several, calibrated for the grid."""
         if self.grid_bits not in (None, grid_bits):
             raise InvalidInput(f"Expected grid_bits={self.grid_bits} to be {grid_bits}, that of the noise.")
         budget = per_reward_budget(Budget(self.epsilon, self.delta), contributions)

@@ -9,7 +9,7 @@ from dpbandits.mechanisms.state import public, secret
 
 
 class ExactSums(NamedTuple):
-    """How often every arm was played, and what its rewards add up to. Whoever chooses by this is not private."""
+    """How often every arm was played, and what its rewards add up to. A policy that chooses by this is not private."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, secret("arms")]
@@ -18,7 +18,7 @@ class ExactSums(NamedTuple):
 
 @kernel
 def add_rewards(exact: ExactSums, arm: int, plays: int, reward: Any) -> None:
-    """Take in the rewards, in one sum, of so many plays of an arm."""
+    """Take in the rewards of `plays` plays of an arm, in one sum."""
     n = exact.counts[arm] + plays
     total = exact.sums[arm] + reward
     exact.counts[arm] = n

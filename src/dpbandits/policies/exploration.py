@@ -29,10 +29,12 @@ def tables(horizon: int) -> Tables:
     end = min(horizon + 2, TABLE_END)  # an update may ask for the decision after the last
     n = np.arange(1, end, dtype=np.float64)
     logs = np.array([math.log(t) for t in range(1, end)])  # NumPy's logarithm may differ in the last bit
-    built = Tables(*(np.concatenate([[0.0], values]) for values in (np.sqrt(2.0 * logs), 1.0 / n, 1.0 / np.sqrt(n))))
-    for table in built:
+    all_tables = Tables(
+        *(np.concatenate([[0.0], values]) for values in (np.sqrt(2.0 * logs), 1.0 / n, 1.0 / np.sqrt(n)))
+    )
+    for table in all_tables:
         table.flags.writeable = False
-    return built
+    return all_tables
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Growing phases: the first phase and the growth of the policies that ask how plausible a mean is.
 
     published      DP-IMED, DP-KLUCB: all phases in one sum (plausibility.py); first phase 1, growth 2
-    noise-aware    ours: every phase by itself (plausibility_by_phase.py); first phase ⌈16/ε⌉, growth 1.5
+    noise-aware    ours: every phase on its own (plausibility_by_phase.py); first phase ⌈16/ε⌉, growth 1.5
 
 docs/noise_aware.md says where 16 and 1.5 come from.
 """

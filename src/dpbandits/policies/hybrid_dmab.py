@@ -112,6 +112,9 @@ class HybridDMAB(Policy):
 
     >>> print(HybridDMAB(epsilon=1.0).guarantee())
     (1, 0)-DP in one reward at any horizon, by shift of the node noises (docs/counters.md)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(HybridDMAB(epsilon=1.0), [0.9, 0.6], steps=3000)  # arms that always give 0.9 and 0.6
+    [2048, 952]
     """
 
     name = "hybrid-dmab"
@@ -137,11 +140,11 @@ class HybridDMAB(Policy):
         return Setup(params, State, {**bounded.sizes, **plain.sizes}, {**bounded.parts, **plain.parts})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return the sum of the two parts' losses."""
+        """Return the guarantee of the two parts together."""
         return hybrid_guarantee(self.epsilon, self.variant, horizon)
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return what the paper's theorems for the parts would add up to."""
+        """Return the sum of the paper's claims for the two parts, as published; None for the proved variant."""
         if self.variant == "proved":
             return None
         theorem = "Theorem 3.1 of the paper, twice"

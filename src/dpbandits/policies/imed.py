@@ -19,13 +19,13 @@ from dpbandits.theory.divergences import bernoulli_kl
 
 
 class Params(NamedTuple):
-    """There are no constants; the class is what the kernels are found by."""
+    """No constants; the kernels are registered for this class."""
 
     unused: float
 
 
 class State(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     exact: ExactSums
     logs: Annotated[Any, public("arms")]  # ln n
@@ -40,14 +40,14 @@ def _select(params: Params, state: State, t: int) -> int:
     best = state.exact.means[0]
     for arm in range(1, arms):
         best = max(best, state.exact.means[arm])
-    chosen, smallest = 0, math.inf
+    choice, smallest = 0, math.inf
     for arm in range(arms):
         index = state.logs[arm]
         if index < smallest and state.exact.means[arm] < best:
             index += state.exact.counts[arm] * bernoulli_kl(state.exact.means[arm], best)
         if index < smallest:
-            chosen, smallest = arm, index
-    return chosen
+            choice, smallest = arm, index
+    return choice
 
 
 hold.register(Params)(every_step)
@@ -66,6 +66,9 @@ class IMED(Policy):
 
     >>> IMED().guarantee() is None
     True
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(IMED(), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [986, 14]
     """
 
     name = "imed"

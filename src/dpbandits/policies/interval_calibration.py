@@ -81,7 +81,7 @@ class _Schedules:
     ) -> None:
         self._budget, self._kind, self._horizon = budget, (v, series), horizon
         self._grid_bits, self._bar = grid_bits, bar
-        self._known: dict[bytes, float] = {}
+        self._costs: dict[bytes, float] = {}
 
     def quick_cost(self, epsilon: float) -> float:
         """Return about what it costs, from sums of losses and of their squares, to begin with."""
@@ -97,19 +97,21 @@ class _Schedules:
         return min(total(v / 2), zcdp_epsilon(total(v) / 2, delta)) if delta > 0 else total(v / 2)
 
     def cost(self, epsilon: float) -> float:
-        """Return what is proved of the schedule, or a little more."""
+        """Return what is proved for the schedule, or a little more."""
         times = release_times(epsilon, *self._kind, horizon=self._horizon)
         key = times.tobytes()
-        if key not in self._known:
-            self._known[key] = self._composed(epsilon, len(times))
+        if key not in self._costs:
+            self._costs[key] = self._composed(epsilon, len(times))
             self._bar.advance(1)
-        return self._known[key]
+        return self._costs[key]
 
     def _composed(self, epsilon: float, releases: int) -> float:
         delta, horizon, grid_bits = self._budget.delta, self._horizon, self._grid_bits
         if delta > 0 and _MANY < releases <= MAX_COMPOSED:
-            # The other theorems find more for so many releases, and take longer.
-            found = pld_epsilon(interval_events(epsilon, *self._kind, horizon=horizon, grid_bits=grid_bits), delta)
-            if math.isfinite(found):
-                return found
+            # The other theorems give larger bounds for so many releases, and take longer.
+            epsilon_at_delta = pld_epsilon(
+                interval_events(epsilon, *self._kind, horizon=horizon, grid_bits=grid_bits), delta
+            )
+            if math.isfinite(epsilon_at_delta):
+                return epsilon_at_delta
         return interval_guarantee(epsilon, *self._kind, delta=delta, horizon=horizon, grid_bits=grid_bits).epsilon

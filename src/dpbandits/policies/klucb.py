@@ -18,7 +18,7 @@ from dpbandits.theory.divergences import bernoulli_kl, bernoulli_kl_inverse
 
 
 class Params(NamedTuple):
-    """There are no constants; the class is what the kernels are found by."""
+    """No constants; the kernels are registered for this class."""
 
     unused: float
 
@@ -30,17 +30,17 @@ def _select(params: Params, state: ExactSums, t: int) -> int:
     if t <= arms:
         return t - 1
     level = math.log(t)
-    chosen = 0
+    choice = 0
     for arm in range(1, arms):
-        chosen = arm if state.means[arm] > state.means[chosen] else chosen
-    largest = bernoulli_kl_inverse(state.means[chosen], level / state.counts[chosen])
+        choice = arm if state.means[arm] > state.means[choice] else choice
+    largest = bernoulli_kl_inverse(state.means[choice], level / state.counts[choice])
     for arm in range(arms):
         # An index is above `largest` if that mean is plausible; one divergence tells, and few indices are computed.
         if state.means[arm] >= largest or state.counts[arm] * bernoulli_kl(state.means[arm], largest) < level:
             index = bernoulli_kl_inverse(state.means[arm], level / state.counts[arm])
             if index > largest:
-                chosen, largest = arm, index
-    return chosen
+                choice, largest = arm, index
+    return choice
 
 
 hold.register(Params)(every_step)
@@ -58,6 +58,9 @@ class KLUCB(Policy):
 
     >>> KLUCB().guarantee() is None
     True
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(KLUCB(), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [984, 16]
     """
 
     name = "klucb"

@@ -16,12 +16,12 @@ def label(policy: Policy, besides: Collection[str] = ()) -> str:
     >>> label(DPUCB(epsilon=0.1), besides=["epsilon"])
     'dp-ucb epsilon=0.1'
     """
-    words = [
+    settings = [
         f"{setting.name}={getattr(policy, setting.name)}"
         for setting in fields(policy)  # type: ignore[arg-type]
         if setting.name in besides or _is_unusual(policy, setting)
     ]
-    return " ".join([policy.name, *words])
+    return " ".join([policy.name, *settings])
 
 
 def _is_unusual(policy: Policy, setting: Field[Any]) -> bool:

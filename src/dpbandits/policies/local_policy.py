@@ -1,4 +1,4 @@
-"""The local model: every reward is released by itself, before anybody sees it, and all else is made of what came out.
+"""The local model: every reward is released on its own before anybody sees it; all else is made from the releases.
 
 Privacy: whoever runs the bandit need not be trusted with the rewards. A reward is in one release, so the whole action
 sequence is ε-DP at any horizon.
@@ -19,7 +19,7 @@ from dpbandits.privacy import Guarantee
 
 
 class LocalState(NamedTuple):
-    """What is kept of every arm: what was released of its rewards, which is public."""
+    """What is kept for every arm: what was released of its rewards, which is public."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     sums: Annotated[Any, public("arms")]
@@ -49,5 +49,5 @@ class LocalPolicy(Policy):
         _validate.real_fields(self, epsilon=EPSILONS)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, at any horizon."""
+        """Return the guarantee of epsilon, at any horizon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=self.theorem, proved=True)

@@ -23,13 +23,13 @@ _LN_2 = math.log(2.0)
 @generic
 def noise_size(bound: Any, counter: Any, state: Any, arm: int) -> tuple[int, float]:
     """Return the row of the latest sum of `arm` in the bound's table, and the factor `size`."""
-    raise TypeError(f"{type(bound).__name__} is no bound on the noise of a counter.")
+    raise TypeError(f"{type(bound).__name__} is not a bound on the noise of a counter.")
 
 
 @generic
 def error_line(bound: Any, octave: int, row: int) -> tuple[float, float]:
     """Return (offset, slope) of a row while t is in the octave [2^o, 2^(o+1))."""
-    raise TypeError(f"{type(bound).__name__} is no bound on the noise of a counter.")
+    raise TypeError(f"{type(bound).__name__} is not a bound on the noise of a counter.")
 
 
 class PaperBound(NamedTuple):
@@ -74,12 +74,12 @@ def _chernoff_size(bound: ChernoffBound, counter: Any, state: Any, arm: int) -> 
 @error_line.register(ChernoffBound)
 @kernel
 def _chernoff_line(bound: ChernoffBound, octave: int, row: int) -> tuple[float, float]:
-    known = min(octave, len(bound.offsets) - 1)  # beyond the horizon the last h stays, as valid as any
-    return bound.offsets[known, row], bound.slopes[known, row]
+    tabulated = min(octave, len(bound.offsets) - 1)  # beyond the horizon the last h stays, as valid as any
+    return bound.offsets[tabulated, row], bound.slopes[tabulated, row]
 
 
 def paper_bound(epsilon: float, horizon: int) -> PaperBound:
-    """Return the paper's bound."""
+    """Return the constants of the paper's bound."""
     return PaperBound(tables(horizon), 4.0 * math.sqrt(8.0) / epsilon)
 
 

@@ -151,12 +151,12 @@ def learn_in_phases(params: Any, state: Any, arm: int, plays: int, reward: Any, 
 @kernel
 def largest_index(params: Any, state: Any, arm: int, t: int) -> int:
     """Return the arm with the largest index, the first of equal ones."""
-    chosen, largest = 0, -math.inf
+    choice, largest = 0, -math.inf
     for other in range(len(state.tally.counts)):
         index = index_of(params, state, other, t)
         if index > largest:
-            chosen, largest = other, index
-    return chosen
+            choice, largest = other, index
+    return choice
 
 
 @kernel
@@ -236,16 +236,16 @@ class PhasePolicy(Policy):
             last = end
 
     def phases(self, horizon: int) -> Phases:
-        """Return the phases that an arm can finish in so many plays, for the kernels."""
+        """Return the phases that an arm can finish within `horizon` plays, for the kernels."""
         ends = np.fromiter((block.last for block in self.blocks(horizon)), dtype=np.int64)
         return Phases(ends, np.diff(ends, prepend=0).astype(np.float64), self.noise_scale(), self.mechanism)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, at any horizon."""
+        """Return the guarantee of epsilon, at any horizon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=ONE_RELEASE, proved=True)
 
     def live(self, contributions: int, grid_bits: int) -> Self:
-        """Return the policy with the budget of one reward among so many of one person."""
+        """Return the policy with the budget of one reward of a person who gives several."""
         one_reward = per_reward_budget(Budget(self.epsilon), contributions).epsilon
         if one_reward < SMALLEST_EPSILON:
             raise InvalidInput(

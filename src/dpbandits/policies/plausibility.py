@@ -2,12 +2,14 @@
 
     learn(plausibility, kept, phases, tally, arm, value)     takes in the sum that was just released
     exponent(plausibility, kept, phases, tally, arm, mean)   -> how implausible a mean is, 0 at the estimate
-    plausible(plausibility, kept, phases, tally, arm, level) -> the largest mean whose exponent is at most `level`
+    largest_plausible_mean(plausibility, kept, phases, tally, arm, level)
+                                                             -> the largest mean whose exponent is at most `level`
 
 The exponent is that of a probability, about e^-exponent: the index policies DP-IMED and DP-KLUCB work with any such
-three kernels. `Pooled` here is that of their publication; plausibility_by_phase.py has the one that knows the noises.
+three kernels. `PooledPlausibility` here is that of their publication; plausibility_by_phase.py has the one that knows
+the noises.
 
-`Pooled` adds all released sums of an arm up to S and takes
+`PooledPlausibility` adds all released sums of an arm up to S and takes
 
     mean = clip(S/n, 0, 1),  exponent = n d_ε(mean, ·)                                  (Azize et al. 2025)
 
@@ -26,7 +28,7 @@ from dpbandits.theory.divergences import private_divergence, private_divergence_
 def learn(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, value: float) -> None:
     """Take in the released sum of the arm's last phase, and set `kept.means[arm]`."""
     raise TypeError(
-        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `learn`."
+        f"{type(plausibility).__name__} is not a kind of plausibility: nothing is registered for it with `learn`."
     )
 
 
@@ -34,15 +36,16 @@ def learn(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, 
 def exponent(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
     """Return the exponent of a mean, 0 if it is at most the arm's estimate."""
     raise TypeError(
-        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `exponent`."
+        f"{type(plausibility).__name__} is not a kind of plausibility: nothing is registered for it with `exponent`."
     )
 
 
 @generic
-def plausible(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, level: float) -> float:
+def largest_plausible_mean(plausibility: Any, kept: Any, phases: Phases, tally: Tally, arm: int, level: float) -> float:
     """Return the largest mean whose exponent is at most `level`."""
     raise TypeError(
-        f"{type(plausibility).__name__} is no kind of plausibility: nothing is registered for it with `plausible`."
+        f"{type(plausibility).__name__} is not a kind of plausibility: nothing is registered for it with "
+        "`largest_plausible_mean`."
     )
 
 
@@ -52,35 +55,41 @@ def learn_sum(params: Any, state: Any, arm: int, value: float, t: int) -> None:
     learn(params.plausibility, state.kept, params.phases, state.tally, arm, value)
 
 
-class Pooled(NamedTuple):
+class PooledPlausibility(NamedTuple):
     """As published: all phases in one sum."""
 
     epsilon: float
 
 
 class PooledSums(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     totals: Annotated[Any, public("arms")]
     means: Annotated[Any, public("arms")]
 
 
-@learn.register(Pooled)
+@learn.register(PooledPlausibility)
 @kernel
-def _learn(plausibility: Pooled, kept: PooledSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
+def _learn(
+    plausibility: PooledPlausibility, kept: PooledSums, phases: Phases, tally: Tally, arm: int, value: float
+) -> None:
     kept.totals[arm] += value
     kept.means[arm] = min(max(kept.totals[arm] / tally.counts[arm], 0.0), 1.0)
 
 
-@exponent.register(Pooled)
+@exponent.register(PooledPlausibility)
 @kernel
-def _exponent(plausibility: Pooled, kept: PooledSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
+def _exponent(
+    plausibility: PooledPlausibility, kept: PooledSums, phases: Phases, tally: Tally, arm: int, mean: float
+) -> float:
     if mean <= kept.means[arm]:
         return 0.0
     return tally.counts[arm] * private_divergence(kept.means[arm], mean, plausibility.epsilon)
 
 
-@plausible.register(Pooled)
+@largest_plausible_mean.register(PooledPlausibility)
 @kernel
-def _plausible(plausibility: Pooled, kept: PooledSums, phases: Phases, tally: Tally, arm: int, level: float) -> float:
+def _plausible(
+    plausibility: PooledPlausibility, kept: PooledSums, phases: Phases, tally: Tally, arm: int, level: float
+) -> float:
     return private_divergence_inverse(kept.means[arm], level / tally.counts[arm], plausibility.epsilon)

@@ -1,4 +1,4 @@
-"""ByPhase: how plausible a mean is, by every released phase sum on its own (docs/noise_aware.md).
+"""PlausibilityByPhase: how plausible a mean is, by every released phase sum on its own (docs/noise_aware.md).
 
 Phase k of an arm has b_k plays and its noisy sum is B_k = b_k x_k. If the mean were z, a value as far out as B_k would
 have about the probability e^-c_k(z),
@@ -18,26 +18,26 @@ from typing import Annotated, Any, NamedTuple
 from dpbandits._kernel import kernel
 from dpbandits.mechanisms.state import public
 from dpbandits.policies.phases import Phases, Tally
-from dpbandits.policies.plausibility import exponent, learn, plausible
+from dpbandits.policies.plausibility import exponent, largest_plausible_mean, learn
 
 _EDGE = 1e-9  # estimates keep this distance from 0 and 1, where logarithms end
 _STEPS = 60
 
 
-class ByPhase(NamedTuple):
+class PlausibilityByPhase(NamedTuple):
     """Constants of the kernels."""
 
     epsilon: float
     share: float  # 1 - e^-ε
 
 
-def by_phase(epsilon: float) -> ByPhase:
+def plausibility_by_phase(epsilon: float) -> PlausibilityByPhase:
     """Return the constants for phases whose sums have noise of scale 1/epsilon."""
-    return ByPhase(epsilon, -math.expm1(-epsilon))
+    return PlausibilityByPhase(epsilon, -math.expm1(-epsilon))
 
 
 class PhaseSums(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     sums: Annotated[Any, public("arms", "phases")]  # released, phase by phase
     entropies: Annotated[Any, public("arms", "phases")]  # b_k (x ln x + (1-x) ln(1-x)): of kl, what has no z
@@ -46,7 +46,7 @@ class PhaseSums(NamedTuple):
 
 
 @kernel
-def cost(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, z: float) -> float:
+def cost(plausibility: PlausibilityByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, z: float) -> float:
     """Return c(z), for z in (0, 1)."""
     share = plausibility.share
     # d_ε is straight for x <= low and for x >= high, and kl(x, z) between.
@@ -69,7 +69,7 @@ def cost(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, a
 
 @kernel
 def root_of_slope(
-    plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, start: float
+    plausibility: PlausibilityByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, start: float
 ) -> float:
     """Return the z in (0, 1) at which c'(z) = 0: Newton's method, kept inside a bracket. c is convex."""
     share = plausibility.share
@@ -105,9 +105,11 @@ def root_of_slope(
     return z
 
 
-@learn.register(ByPhase)
+@learn.register(PlausibilityByPhase)
 @kernel
-def _learn(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, value: float) -> None:
+def _learn(
+    plausibility: PlausibilityByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, value: float
+) -> None:
     k = tally.done[arm] - 1
     x = value / phases.sizes[k]
     kept.sums[arm, k] = value
@@ -117,17 +119,21 @@ def _learn(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally,
     kept.least[arm] = cost(plausibility, kept, phases, tally, arm, kept.means[arm])
 
 
-@exponent.register(ByPhase)
+@exponent.register(PlausibilityByPhase)
 @kernel
-def _exponent(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, mean: float) -> float:
+def _exponent(
+    plausibility: PlausibilityByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, mean: float
+) -> float:
     if mean <= kept.means[arm]:
         return 0.0
     return max(cost(plausibility, kept, phases, tally, arm, mean) - kept.least[arm], 0.0)
 
 
-@plausible.register(ByPhase)
+@largest_plausible_mean.register(PlausibilityByPhase)
 @kernel
-def _plausible(plausibility: ByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, level: float) -> float:
+def _plausible(
+    plausibility: PlausibilityByPhase, kept: PhaseSums, phases: Phases, tally: Tally, arm: int, level: float
+) -> float:
     lowest, highest = kept.means[arm], 1.0 - _EDGE
     under, over = level, cost(plausibility, kept, phases, tally, arm, highest) - kept.least[arm] - level
     if over <= 0.0:

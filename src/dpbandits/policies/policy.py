@@ -1,8 +1,8 @@
-"""What every policy is: an immutable configuration, and three kernels over its Params and State.
+"""Policy: an immutable configuration, and three kernels over its Params and State.
 
     select(params, state, t)                                    -> the arm of decision t = 1, 2, ...
     hold(params, state, arm, t)                                 -> for how many plays that choice cannot change
-    update(params, state, arm, plays, reward, t, noise)         takes in the rewards of so many plays of one arm
+    update(params, state, arm, plays, reward, t, noise)         takes in the rewards of `plays` plays of one arm
 
 `select` and `hold` read released statistics and counts, nothing else, and change nothing. `update` keeps secret sums
 and lets noisy ones out through `release`. A simulator may play up to `hold` times between two decisions and hand in the
@@ -61,12 +61,19 @@ def every_step(params: Any, state: Any, arm: int, t: int) -> int:
 
 
 class Setup(NamedTuple):
-    """What a machine needs to run a policy: its constants, and the state to allocate."""
+    """What a machine needs to run a policy: its constants, and the state to allocate.
+
+    Args:
+        params: the constants of the kernels.
+        state_class: the NamedTuple that declares the state.
+        sizes: the lengths of the axes besides "arms" and "one", by name.
+        parts: the State classes of the fields that are declared as `part()`, by field.
+    """
 
     params: Any
     state_class: Any
-    sizes: Mapping[str, int] = NOTHING  # of the axes besides "arms" and "one"
-    parts: Mapping[str, Any] = NOTHING  # the State classes of parts that are chosen here, by field
+    sizes: Mapping[str, int] = NOTHING
+    parts: Mapping[str, Any] = NOTHING
 
     def allocate(self, secret_dtype: DTypeLike) -> Any:
         """Return the state as zeros, with secrets of this dtype."""
@@ -74,7 +81,12 @@ class Setup(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One release of an arm, fixed in advance: the sum of its rewards number first..last, with noise of this scale."""
+    """One release of an arm, fixed in advance: a sum of its rewards with noise.
+
+    Args:
+        first, last: the numbers of the first and the last reward of the sum, counted from 1 for every arm.
+        scale: of the noise, in rewards.
+    """
 
     first: int
     last: int
@@ -87,9 +99,9 @@ class Policy(ABC):
     name: ClassVar[str]  # on the command line and in results
     source: ClassVar[str]  # where it comes from
     # The text that its random numbers in simulations follow from, with its settings in braces; by default its repr.
-    # Whoever renames a class or a setting writes down here what the repr was, and all published numbers stay.
+    # When a class or a setting is renamed, write down here what the repr was, and all published numbers stay.
     seed_text: ClassVar[str] = ""
-    # What is proved of its regret, if anything: C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), sums over inferior arms.
+    # What is proved about its regret, if anything. C = Σ Δ / kl(μ, μ*), C_ε = Σ Δ / d_ε(μ, μ*), over inferior arms.
     regret: ClassVar[str] = ""
     horizon: int | None = None  # what it was declared for, if its releases end somewhere
 
@@ -100,7 +112,7 @@ class Policy(ABC):
         return (cls(epsilon=0.7) if takes_epsilon else cls(),)  # type: ignore[call-arg]
 
     def configure(self, arms: int, horizon: int) -> Setup:
-        """Return constants and state for so many arms, to be played at most `horizon` times; checks both numbers."""
+        """Return constants and state for a number of arms and at most `horizon` plays, after checking both numbers."""
         arms, horizon = validated_size(arms, horizon)
         self.check_declared(horizon)
         setup = self.setup(arms, horizon)
@@ -116,7 +128,7 @@ class Policy(ABC):
             raise InvalidInput(f"Expected horizon={horizon} in [1, {self.horizon}], which the policy was declared for.")
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return what is proved of the whole action sequence and every release up to `horizon`; None if nothing."""
+        """Return what is proved for the whole action sequence and every release up to `horizon`; None if nothing."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee | None:

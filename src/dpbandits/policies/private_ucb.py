@@ -40,7 +40,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm: its tree, and the parts of its index."""
+    """What is kept for every arm: its tree, and the parts of its index."""
 
     means: Annotated[Any, public("arms")]
     widths: Annotated[Any, public("arms")]  # 1/√n
@@ -90,6 +90,9 @@ class PrivateUCB(Policy):
 
     >>> print(PrivateUCB(epsilon=0.1).guarantee(horizon=1000))
     (0.1, 0)-DP in one reward up to n = 1000, by shift of the node noises (docs/counters.md)
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(PrivateUCB(epsilon=1.0), [0.9, 0.6], steps=10_000)  # arms that always give 0.9 and 0.6
+    [5466, 4534]
     """
 
     name = "private-ucb"
@@ -122,7 +125,7 @@ class PrivateUCB(Policy):
         return Setup(Params(tables(horizon), counter, offset, slope), State, sizes)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon."""
+        """Return the guarantee of epsilon."""
         return Guarantee(self.epsilon, horizon=horizon, theorem=SHIFT_THEOREM, proved=True)
 
     def tree_epsilon(self, arms: int) -> float:

@@ -26,7 +26,7 @@ Series = Literal["y", "x", "constant"]
 SERIES: tuple[Series, ...] = get_args(Series)
 MAX_HORIZON = 1_000_000_000
 MAX_RELEASES = 10_000_000
-# Up to so many releases are composed one by one, which takes some ten seconds (benchmarks/results.md). More are bounded
+# Releases that are composed one by one, which takes some ten seconds (benchmarks/results.md). More are bounded
 # by zCDP, which is looser: 0.364 instead of 0.311 for the 396 releases of a constant schedule with f = 252.
 MAX_COMPOSED = 100_000
 _LARGEST_BLOCK = 2**20

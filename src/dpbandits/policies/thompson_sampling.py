@@ -19,13 +19,13 @@ from dpbandits.policies.policy import Policy, Setup, every_step, hold, select, u
 
 
 class Params(NamedTuple):
-    """There are no constants; the class is what the kernels are found by."""
+    """No constants; the kernels are registered for this class."""
 
     unused: float
 
 
 class State(NamedTuple):
-    """What is kept of every arm, and the next choice."""
+    """What is kept for every arm, and the next choice."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     chosen: Annotated[Any, public("one", dtype=np.int64)]
@@ -48,13 +48,13 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     state.sums[arm] = state.sums[arm] + reward
     if t <= len(state.counts):
         return
-    chosen, largest = 0, -1.0
+    choice, largest = 0, -1.0
     for other in range(len(state.counts)):
         successes = state.sums[other]
         sample = beta(noise, successes + 1.0, state.counts[other] - successes + 1.0)
         if sample > largest:
-            chosen, largest = other, sample
-    state.chosen[0] = chosen
+            choice, largest = other, sample
+    state.chosen[0] = choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,9 @@ class ThompsonSampling(Policy):
 
     >>> ThompsonSampling().guarantee() is None
     True
+    >>> from dpbandits.engine.game import count_plays
+    >>> count_plays(ThompsonSampling(), [0.9, 0.6], steps=1000)  # arms that always give 0.9 and 0.6
+    [990, 10]
     """
 
     name = "thompson-sampling"

@@ -4,7 +4,6 @@ The only room that turns releases into (epsilon, delta). It knows no policy and 
 """
 
 from dpbandits.privacy.accountant import compose, epsilons_by_theorem
-from dpbandits.privacy.below import epsilon_below
 from dpbandits.privacy.budget import Budget, Guarantee
 from dpbandits.privacy.calibration import calibrate
 from dpbandits.privacy.composition import advanced_composition, basic_composition, kov_composition
@@ -19,6 +18,7 @@ from dpbandits.privacy.events import (
 )
 from dpbandits.privacy.gaussian import gaussian_delta, gaussian_epsilon
 from dpbandits.privacy.group import group_guarantee, per_reward_budget, per_reward_rho
+from dpbandits.privacy.least_loss import epsilon_below
 from dpbandits.privacy.ledger import Ledger, Row, verify
 from dpbandits.privacy.renyi import rho_of, zcdp_epsilon
 from dpbandits.privacy.rounding import scale_for

@@ -33,6 +33,9 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float | None
         delta: the largest delta allowed; with 0 only basic composition applies.
         horizon: up to where the list is complete, if it is that of a schedule; it is only passed on.
 
+    Raises:
+        InvalidInput: no theorem gives a bound, as for Gaussian noise with a delta of 0.
+
     >>> from dpbandits.privacy import LaplaceEvent
     >>> compose([LaplaceEvent(scale=10.0)] * 100, delta=1e-6).epsilon
     4.693
@@ -41,14 +44,14 @@ def compose(events: Iterable[Event | float], delta: float, horizon: float | None
     """
     if isinstance(events, Mapping):
         raise InvalidInput("Expected events to be a list of all releases: of a mapping only the keys would count.")
-    listed = [as_event(event) for event in events]
+    event_list = [as_event(event) for event in events]
     delta = _validate.real("[0, 1)", delta=delta)
     if horizon is not None:
         horizon = _validate.horizon(horizon)
-    candidates = [(epsilon, delta, theorem) for theorem, epsilon in epsilons_by_theorem(listed, delta).items()]
-    pure = _pure_epsilons(listed)
+    candidates = [(epsilon, delta, theorem) for theorem, epsilon in epsilons_by_theorem(event_list, delta).items()]
+    pure = _pure_epsilons(event_list)
     if pure is not None:
-        candidates.insert(0, (_pure_sum(listed, pure), 0.0, BASIC))
+        candidates.insert(0, (_pure_sum(event_list, pure), 0.0, BASIC))
     epsilon, needed_delta, theorem = min(candidates, key=lambda candidate: candidate[0], default=(math.inf, 0, ""))
     if math.isinf(epsilon):
         raise InvalidInput(f"Expected delta={delta} in (0, 1): Gaussian noise has no pure guarantee.")
@@ -62,18 +65,18 @@ def epsilons_by_theorem(events: Iterable[Event | float], delta: float) -> dict[s
         events: what was released, in any order; a bare number is any epsilon-DP mechanism.
         delta: the delta of all of them.
     """
-    listed = [as_event(event) for event in events]
+    event_list = [as_event(event) for event in events]
     if delta == 0:
         return {}
     bounds = {
-        ZCDP: zcdp_epsilon(sum_up(map(rho_of, listed)), delta),
-        RDP: rdp_epsilon(listed, delta),
-        PLD: pld_epsilon(listed, delta),
+        ZCDP: zcdp_epsilon(sum_up(map(rho_of, event_list)), delta),
+        RDP: rdp_epsilon(event_list, delta),
+        PLD: pld_epsilon(event_list, delta),
     }
-    gaussian = [event for event in listed if isinstance(event, GaussianEvent)]
-    if len(gaussian) == len(listed):
+    gaussian = [event for event in event_list if isinstance(event, GaussianEvent)]
+    if len(gaussian) == len(event_list):
         bounds[GAUSSIAN_PROFILE] = gaussian_epsilon(gaussian, delta)
-    pure = _pure_epsilons(listed)
+    pure = _pure_epsilons(event_list)
     if pure is not None:
         bounds[ADVANCED] = advanced_composition(pure, delta)
         bounds[KOV] = kov_composition(pure, delta)

@@ -13,6 +13,10 @@ ONE_REWARD = "one reward"
 class Budget:
     """The largest (epsilon, delta) that a user accepts for the whole action sequence.
 
+    Args:
+        epsilon: above 0; 0.1 is strict, 1 is usual, 10 protects hardly anybody.
+        delta: in [0, 1); 0 by default.
+
     >>> Budget(epsilon=1.0, delta=1e-6)
     Budget(epsilon=1.0, delta=1e-06)
     >>> Budget(epsilon=1.0, delta=2)
@@ -35,9 +39,14 @@ class Guarantee:
     `horizon`: Pr[output in E | r] <= e^epsilon Pr[output in E | r'] + delta. The output is the whole action
     sequence and everything else that was released.
 
-    `theorem` names what gives the bound. `proved` means for the noise that is really drawn; without it the
-    statement is only a claim: of a publication whose proof fails, or about noise that is not exact. A horizon of None
-    means the listed releases and nothing else.
+    Args:
+        epsilon, delta: the two numbers of the statement.
+        unit: what neighbouring reward sequences differ in, such as "one reward".
+        horizon: up to which step the statement holds; by default at any horizon. None means that it is about the
+            listed releases and nothing else.
+        theorem: what gives the bound.
+        proved: whether it is proved for the noise that is really drawn. Otherwise it is only a claim: of a publication
+            whose proof fails, or about noise that is not exact.
 
     >>> print(Guarantee(epsilon=0.5, delta=1e-6, horizon=1000, theorem="zCDP", proved=True))
     (0.5, 1e-06)-DP in one reward up to n = 1000, by zCDP
@@ -75,8 +84,8 @@ class Guarantee:
     def from_dict(cls, plain: dict[str, Any]) -> "Guarantee":
         """Return what `to_dict` wrote down."""
         horizon = math.inf if plain["horizon"] == "infinity" else plain["horizon"]
-        known = {"certified": "proved"}
-        return cls(**{**{known.get(name, name): value for name, value in plain.items()}, "horizon": horizon})
+        names = {"certified": "proved"}
+        return cls(**{**{names.get(name, name): value for name, value in plain.items()}, "horizon": horizon})
 
     @property
     def level(self) -> str:

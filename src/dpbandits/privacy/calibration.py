@@ -35,6 +35,9 @@ def calibrate(
         upper: the largest parameter that makes sense.
         tolerance: how far below the largest one the answer may be, relative to it.
 
+    Raises:
+        InvalidInput: no parameter, however small, meets the target.
+
     >>> calibrate(lambda x: 10 * x**2, target=0.1, start=0.5)
     0.1
     """
@@ -43,47 +46,49 @@ def calibrate(
     start = min(_validate.real("(0, inf)", start=start), upper)
     tolerance = _validate.real("[1e-12, 1)", tolerance=tolerance)
 
-    def tried(x: float) -> Point:
+    def point_at(x: float) -> Point:
         return Point(x, _validate.real("[0, inf]", cost=cost(x)))
 
-    safe, unsafe = _bracket(tried, target, start, upper)
-    return safe.x if unsafe is None else _closed(tried, target, safe, unsafe, tolerance).x
+    safe, unsafe = _bracket(point_at, target, start, upper)
+    return safe.x if unsafe is None else _closed(point_at, target, safe, unsafe, tolerance).x
 
 
-def _closed(tried: Callable[[float], Point], target: float, safe: Point, unsafe: Point, tolerance: float) -> Point:
+def _closed(point_at: Callable[[float], Point], target: float, safe: Point, unsafe: Point, tolerance: float) -> Point:
     """Return the largest point within the target that Brent's method tried between these two."""
     from scipy.optimize import brentq
 
     if unsafe.x <= safe.x * (1 + tolerance):
         return safe
-    known = {math.log(point.x): point for point in (safe, unsafe)}  # the method asks for its ends again
+    points = {math.log(point.x): point for point in (safe, unsafe)}  # the method asks for its ends again
 
     def excess(log_x: float) -> float:
         """Return how far the cost is from the target. In log-log coordinates costs are nearly straight lines."""
-        point = known.get(log_x) or known.setdefault(log_x, tried(math.exp(log_x)))
+        point = points.get(log_x) or points.setdefault(log_x, point_at(math.exp(log_x)))
         log_cost = math.log(min(max(point.cost / target, 1 / _FAR), _FAR))
         return log_cost or -1e-300  # where it is 0 the method would end, but the same cost may reach further
 
     # It ends with two points that it tried, on either side of the target and no further apart than this. The one
     # within is the answer, not the root, which is a guess in between.
     brentq(excess, math.log(safe.x), math.log(unsafe.x), xtol=tolerance, maxiter=_MOST_TRIES)
-    return max(point for point in known.values() if point.cost <= target)
+    return max(point for point in points.values() if point.cost <= target)
 
 
-def _bracket(tried: Callable[[float], Point], target: float, start: float, upper: float) -> tuple[Point, Point | None]:
+def _bracket(
+    point_at: Callable[[float], Point], target: float, start: float, upper: float
+) -> tuple[Point, Point | None]:
     """Return a point within the target and one above it; no second one if `upper` itself is within."""
-    point = tried(start)
+    point = point_at(start)
     if point.cost <= target:
         safe = point
         while safe.x < upper:
-            point = tried(min(safe.x * _stride(target, safe.cost), upper))
+            point = point_at(min(safe.x * _stride(target, safe.cost), upper))
             if point.cost > target:
                 return safe, point
             safe = point
         return safe, None
     unsafe = point
     while unsafe.x > SMALLEST:
-        point = tried(unsafe.x / _stride(unsafe.cost, target))
+        point = point_at(unsafe.x / _stride(unsafe.cost, target))
         if point.cost <= target:
             return point, unsafe
         unsafe = point

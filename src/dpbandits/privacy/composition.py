@@ -15,6 +15,9 @@ from dpbandits.privacy.rounding import above, sum_up
 def basic_composition(epsilons: Sequence[float]) -> float:
     """Return the sum: the composition is pure again, delta = 0.
 
+    Args:
+        epsilons: what every mechanism costs.
+
     >>> basic_composition([0.5, 0.25, 0.25])
     1.0
     """
@@ -31,7 +34,7 @@ def advanced_composition(epsilons: Sequence[float], delta: float) -> float:
         epsilons: what every mechanism costs.
         delta: the failure probability of the bound, in (0, 1).
     """
-    e, log_term = _prepared(epsilons, delta)
+    e, log_term = _validated(epsilons, delta)
     with np.errstate(over="ignore"):
         return above(float(np.sum(e * np.expm1(e)) + math.sqrt(2 * log_term * np.sum(e * e))))
 
@@ -46,13 +49,13 @@ def kov_composition(epsilons: Sequence[float], delta: float) -> float:
         epsilons: what every mechanism costs.
         delta: the failure probability of the bound, in (0, 1).
     """
-    e, log_term = _prepared(epsilons, delta)
+    e, log_term = _validated(epsilons, delta)
     mean = np.sum(e * np.tanh(e / 2))  # (e^ε - 1)/(e^ε + 1) = tanh(ε/2)
     squares = float(np.sum(e * e))
     other_log = math.log(math.e + math.sqrt(squares) / delta)
     return above(float(mean + math.sqrt(2 * squares * min(log_term, other_log))))
 
 
-def _prepared(epsilons: Sequence[float], delta: float) -> tuple["np.ndarray[tuple[int], np.dtype[np.float64]]", float]:
-    checked = [_validate.real("[0, inf)", epsilon=epsilon) for epsilon in epsilons]
-    return np.array(checked, dtype=np.float64), -math.log(_validate.real("(0, 1)", delta=delta))
+def _validated(epsilons: Sequence[float], delta: float) -> tuple["np.ndarray[tuple[int], np.dtype[np.float64]]", float]:
+    costs = [_validate.real("[0, inf)", epsilon=epsilon) for epsilon in epsilons]
+    return np.array(costs, dtype=np.float64), -math.log(_validate.real("(0, 1)", delta=delta))

@@ -19,6 +19,10 @@ from dpbandits.privacy.rounding import ratio_up
 class LaplaceEvent:
     """A value plus continuous Laplace noise with density exp(-|x| / scale) / (2 scale).
 
+    Args:
+        scale: of the noise, in units of the released value.
+        sensitivity: how far one reward moves the value at most; 1 for a sum of rewards in [0, 1].
+
     >>> LaplaceEvent(scale=4.0).epsilon
     0.25
     """
@@ -38,7 +42,12 @@ class LaplaceEvent:
 
 @dataclass(frozen=True)
 class DiscreteLaplaceEvent:
-    """An integer plus discrete Laplace noise, Pr[z] proportional to exp(-|z| / scale) on the integers."""
+    """An integer plus discrete Laplace noise, Pr[z] proportional to exp(-|z| / scale) on the integers.
+
+    Args:
+        scale: of the noise, in steps of the grid.
+        sensitivity: how many steps one reward moves the integer at most.
+    """
 
     scale: float
     sensitivity: int = 1
@@ -56,7 +65,12 @@ class DiscreteLaplaceEvent:
 
 @dataclass(frozen=True)
 class GaussianEvent:
-    """A value plus normal noise of standard deviation `sigma`."""
+    """A value plus normal noise of standard deviation `sigma`.
+
+    Args:
+        sigma: the standard deviation of the noise, in units of the released value.
+        sensitivity: how far one reward moves the value at most; 1 for a sum of rewards in [0, 1].
+    """
 
     sigma: float
     sensitivity: float = 1.0
@@ -72,6 +86,10 @@ class DiscreteGaussianEvent:
 
     It has the zCDP of the continuous Gaussian (Canonne, Kamath & Steinke 2020, Thm 4), but not its whole
     privacy profile, so it is a class of its own.
+
+    Args:
+        sigma: the scale of the noise, in steps of the grid.
+        sensitivity: how many steps one reward moves the integer at most.
     """
 
     sigma: float
@@ -85,7 +103,11 @@ class DiscreteGaussianEvent:
 
 @dataclass(frozen=True)
 class RandomizedResponseEvent:
-    """One bit, kept with probability e^epsilon / (1 + e^epsilon) and flipped otherwise."""
+    """One bit, kept with probability e^epsilon / (1 + e^epsilon) and flipped otherwise.
+
+    Args:
+        epsilon: what the bit costs.
+    """
 
     epsilon: float
 
@@ -95,7 +117,11 @@ class RandomizedResponseEvent:
 
 @dataclass(frozen=True)
 class PureEvent:
-    """Any epsilon-DP mechanism. Nothing more is assumed, so its worst case, randomised response, is counted."""
+    """Any epsilon-DP mechanism. Nothing more is assumed, so its worst case, randomised response, is counted.
+
+    Args:
+        epsilon: what the mechanism costs.
+    """
 
     epsilon: float
 
@@ -114,7 +140,7 @@ def as_event(event: Event | float) -> Event:
         return event
     if not isinstance(event, numbers.Real):
         raise InvalidInput(
-            f"Expected event={_validate.shown(event)} to be a release, such as LaplaceEvent(scale), or a number, "
+            f"Expected event={_validate.value_text(event)} to be a release, such as LaplaceEvent(scale), or a number, "
             "the epsilon of any pure mechanism."
         )
     return PureEvent(event)

@@ -53,6 +53,9 @@ def group_guarantee(guarantee: Guarantee, contributions: int) -> Guarantee:
     Args:
         guarantee: what holds for one reward.
         contributions: m, how many rewards of one person enter at most.
+
+    Raises:
+        InvalidInput: the delta for a person would be 1 or more.
     """
     m = _validate.integer("[1, inf)", contributions=contributions)
     if guarantee.unit != ONE_REWARD:

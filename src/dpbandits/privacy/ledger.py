@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpbandits._extras import require_extras
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput, LedgerError, WrongKind
 
 if TYPE_CHECKING:
@@ -65,7 +65,14 @@ class Ledger:
         self._lock = threading.Lock()
 
     def append(self, content: Mapping[str, Any]) -> Row:
-        """Add a row and return it. The content must be plain JSON: text, finite numbers, booleans, None, lists."""
+        """Add a row and return it.
+
+        Args:
+            content: plain JSON: text, finite numbers, booleans, None, and lists and mappings of these.
+
+        Raises:
+            InvalidInput: the content is something else. No row was added.
+        """
         content_json = canonical_json(content)
         with self._lock:
             row = _chained(len(self._rows), self.head[1], content_json)
@@ -78,12 +85,20 @@ class Ledger:
         return (self._rows[-1].number, self._rows[-1].hash) if self._rows else (-1, GENESIS)
 
     def to_jsonl(self) -> str:
-        """Return the export: one row a line."""
+        """Return the export: one row per line."""
         return "".join(row.to_json() + "\n" for row in self._rows)
 
     @classmethod
     def from_jsonl(cls, text: str, head: Head | None = None) -> "Ledger":
-        """Read an export and verify it on the way (see `verify`)."""
+        """Read an export and verify it on the way.
+
+        Args:
+            text: the export, a row per line.
+            head: the number and the hash of the last row, as they were kept; by default any end will do.
+
+        Raises:
+            LedgerError: a row was changed, removed, added or moved, or the ledger does not end at the head.
+        """
         validated_head(head)
         ledger = cls()
         ledger._rows.extend(_verified_rows(text))
@@ -91,7 +106,7 @@ class Ledger:
         return ledger
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the releases as a table, indexed by their row's number: arm, scale, value, whatever a row says."""
+        """Return the releases as a table, indexed by the numbers of their rows, a column for everything they say."""
         require_extras("pandas")
         import pandas as pd
 
@@ -104,10 +119,10 @@ class Ledger:
         return verify(self.to_jsonl())
 
     def copy(self) -> "Ledger":
-        """Return a ledger with the same rows, which goes its own way."""
-        copied = Ledger()
-        copied._rows = self._rows.copy()
-        return copied
+        """Return an independent ledger with the same rows."""
+        ledger = Ledger()
+        ledger._rows = self._rows.copy()
+        return ledger
 
     def __iter__(self) -> Iterator[Row]:
         return iter(tuple(self._rows))
@@ -120,27 +135,31 @@ class Ledger:
 
 
 def verify(text: str, head: Head | None = None) -> Head:
-    """Check the chain of an export and return its head; raise LedgerError at the first row that does not fit.
+    """Check the chain of an export and return its head.
 
     A chain cannot show that rows are missing at its end, or were added: pass the `head` that was kept elsewhere to
-    check that. What the rows say is not looked at: `dpbandits.live.check_ledger` checks that too.
+    check that. The content of the rows is not checked; `dpbandits.live.check_ledger` does that as well.
 
     Args:
         text: the export, a row per line.
         head: the number and the hash of the last row, as they were kept; by default any end will do.
+
+    Raises:
+        LedgerError: a row was changed, removed, added or moved, or the ledger does not end at the head. The message
+            names the first row that does not fit.
     """
     validated_head(head)
-    found = (-1, GENESIS)
+    end = (-1, GENESIS)
     for row in _verified_rows(text):
-        found = (row.number, row.hash)
-    _check_head(found, head)
-    return found
+        end = (row.number, row.hash)
+    _check_head(end, head)
+    return end
 
 
 def canonical_json(content: Mapping[str, Any]) -> str:
     """Return the one JSON text that the hashes are taken over."""
     if not isinstance(content, Mapping):
-        raise InvalidInput(f"Expected {shown(content)} to be a mapping.")
+        raise InvalidInput(f"Expected {value_text(content)} to be a mapping.")
     plain = dict(content)
     try:
         _check_plain(plain)
@@ -156,7 +175,7 @@ def _chained(number: int, previous: str, content_json: str) -> Row:
 
 def _verified_rows(text: str) -> Iterator[Row]:
     if not isinstance(text, str):
-        raise WrongKind(f"Expected a ledger as text, not {shown(text)}.")
+        raise WrongKind(f"Expected a ledger as text, not {value_text(text)}.")
     if not text.strip():
         raise LedgerError("The text is empty: a ledger has at least one row.")
     previous = GENESIS
@@ -164,10 +183,10 @@ def _verified_rows(text: str) -> Iterator[Row]:
         try:
             columns = json.loads(line, object_pairs_hook=_unique)
             expected = _chained(columns["number"], columns["previous"], canonical_json(columns["content"]))
-            complete = columns.keys() == {"content", "hash", "number", "previous"}
+            is_complete = columns.keys() == {"content", "hash", "number", "previous"}
         except (ValueError, KeyError, TypeError, RecursionError) as problem:
             raise LedgerError(f"Row {number} cannot be read as a row of a ledger: {_reason(problem)}.") from None
-        if not complete:
+        if not is_complete:
             raise LedgerError(f"Row {number} has other columns than content, hash, number and previous.")
         if columns["hash"] != expected.hash:
             raise LedgerError(f"Row {number} was changed: its hash does not fit its columns.")
@@ -177,11 +196,11 @@ def _verified_rows(text: str) -> Iterator[Row]:
         yield expected
 
 
-def _check_head(found: Head, expected: Head | None) -> None:
-    if expected is not None and found != tuple(expected):
+def _check_head(end: Head, expected: Head | None) -> None:
+    if expected is not None and end != tuple(expected):
         raise LedgerError(
-            f"The ledger ends at row {found[0]} with hash {found[1]}, "
-            f"not at the expected head, row {shown(expected[0])} with hash {expected[1][:64]}."
+            f"The ledger ends at row {end[0]} with hash {end[1]}, "
+            f"not at the expected head, row {value_text(expected[0])} with hash {expected[1][:64]}."
         )
 
 
@@ -195,20 +214,22 @@ def read_head(text: str) -> Head | str:
     plain = text.strip().lower()
     if plain.startswith("(") and plain.endswith(")"):
         plain = ":".join(part.strip(" '\"") for part in plain[1:-1].split(","))
-    number, colon, hashed = plain.rpartition(":")
+    number, colon, digest = plain.rpartition(":")
     is_number = number.isascii() and number.isdigit() and len(number) < 20
-    if not is_hash(hashed) or (colon and not is_number):
-        raise InvalidInput(f"Expected head={shown(text)} as HASH or NUMBER:HASH, with a hash of 64 digits and letters.")
-    return (int(number), hashed) if colon else hashed
+    if not is_hash(digest) or (colon and not is_number):
+        raise InvalidInput(
+            f"Expected head={value_text(text)} as HASH or NUMBER:HASH, with a hash of 64 digits and letters."
+        )
+    return (int(number), digest) if colon else digest
 
 
 def validated_head(head: object) -> None:
-    """Refuse what is not the number and the hash of a row; None is no head."""
+    """Raise InvalidInput unless this is None or the number and the hash of a row."""
     if head is None:
         return
-    number, hashed = head if isinstance(head, tuple | list) and len(head) == 2 else (None, None)
-    if type(number) is not int or not isinstance(hashed, str):
-        raise InvalidInput(f"Expected head={shown(head)} to be the number and the hash of a row.")
+    number, digest = head if isinstance(head, tuple | list) and len(head) == 2 else (None, None)
+    if type(number) is not int or not isinstance(digest, str):
+        raise InvalidInput(f"Expected head={value_text(head)} to be the number and the hash of a row.")
 
 
 def _reason(problem: Exception) -> str:
@@ -220,7 +241,7 @@ def _reason(problem: Exception) -> str:
     if isinstance(problem, RecursionError):
         return "it is nested too deeply"
     if isinstance(problem, KeyError):
-        return f"it has no column {shown(*problem.args)}"
+        return f"it has no column {value_text(*problem.args)}"
     if isinstance(problem, ValueError):  # Python reads no integers of thousands of digits
         return _TWICE if _TWICE in problem.args else "a number is too long"
     return "it is not a JSON object with the columns content, hash, number and previous"
@@ -245,6 +266,6 @@ def _check_plain(value: object) -> None:
             _check_plain(part)
     else:
         raise InvalidInput(
-            f"Expected {shown(value)} to be plain JSON: "
+            f"Expected {value_text(value)} to be plain JSON: "
             "text, a finite number, a boolean, None, a list or a mapping of text."
         )

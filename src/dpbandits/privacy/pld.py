@@ -29,7 +29,7 @@ from dpbandits.privacy.rounding import above
 
 Profile = NDArray[np.float64]
 
-# Grid steps per standard deviation of the total loss, and at least so many per typical single loss: connecting
+# Grid steps per standard deviation of the total loss, and the least number per typical single loss: connecting
 # the dots adds at most step²/4 to a variance of size², a relative 1/256 at worst and far less in practice.
 _STEPS_PER_TOTAL = 1500
 _STEPS_PER_EVENT = 8
@@ -42,7 +42,7 @@ _ERROR_PER_RELEASE = 1e-15
 # With more distinct events than this, those within a narrow band of epsilon are counted as its largest.
 _MAX_DISTINCT = 5000
 _BANDS = 2000
-# Up to so many distributions are left, tails are cut off; up to so many equal releases are composed by squaring.
+# Distributions left from which on tails are cut off; equal releases up to which they are composed by squaring.
 _TRUNCATED = 8
 _SQUARED = 256
 
@@ -59,12 +59,12 @@ def pld_epsilon(events: Iterable[Event], delta: float) -> float:
     typical = total / math.sqrt(counts.total())
     step = min(total / _STEPS_PER_TOTAL, typical / _STEPS_PER_EVENT)
     ordered = sorted(counts.items(), key=lambda item: size(item[0]))
-    composed = _composed([_repeated(_distribution(event, step), count) for event, count in ordered])
-    return above(float(composed.get_epsilon_for_delta(usable_delta)))
+    composition = _composed([_repeated(_distribution(event, step), count) for event, count in ordered])
+    return above(float(composition.get_epsilon_for_delta(usable_delta)))
 
 
 def float_error(counts: Counter[Event]) -> float:
-    """Return how much mass truncated tails and floating point may move when so many events are composed."""
+    """Return how much mass truncated tails and floating point may move when these events are composed."""
     return _ERROR_ONCE + _ERROR_PER_CONVOLUTION * _convolutions(counts) + _ERROR_PER_RELEASE * counts.total()
 
 
@@ -85,8 +85,8 @@ def _repeated(distribution: Any, count: int) -> Any:
     powers = [distribution]
     while 2 ** len(powers) <= count:
         powers.append(powers[-1].compose(powers[-1], tail_mass_truncation=0.0))
-    needed = [power for place, power in enumerate(powers) if count >> place & 1]
-    return reduce(lambda one, other: one.compose(other, tail_mass_truncation=0.0), needed)
+    powers_needed = [power for place, power in enumerate(powers) if count >> place & 1]
+    return reduce(lambda one, other: one.compose(other, tail_mass_truncation=0.0), powers_needed)
 
 
 def _convolutions(counts: Counter[Event]) -> int:

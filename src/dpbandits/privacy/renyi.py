@@ -49,7 +49,11 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def rho_of(event: Event) -> float:
-    """Return the event's zCDP: (sensitivity/sigma)²/2, or ε²/2 of a pure mechanism (Bun & Steinke, Prop. 1.4)."""
+    """Return the event's zCDP: (sensitivity/sigma)²/2, or ε²/2 of a pure mechanism (Bun & Steinke, Prop. 1.4).
+
+    Args:
+        event: a release, such as `GaussianEvent(sigma=4.0)`.
+    """
     if isinstance(event, GaussEvent):
         return above((event.sensitivity / event.sigma) ** 2 / 2)
     return above(event.epsilon**2 / 2)

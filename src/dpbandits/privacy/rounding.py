@@ -53,7 +53,7 @@ def ratio_up(numerator: float, denominator: float) -> float:
 
 
 def bits_up(value: float, bits: int) -> float:
-    """Return the smallest number with at most so many significant bits that is at least `value` > 0.
+    """Return the smallest number with at most `bits` significant bits that is at least `value` > 0.
 
     >>> bits_up(5.0, bits=2), bits_up(6.0, bits=2)
     (6.0, 6.0)

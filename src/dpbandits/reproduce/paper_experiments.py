@@ -62,7 +62,7 @@ class Line:
     policy: Policy
 
     def guarantee(self, horizon: int) -> Guarantee | None:
-        """What is proved of it up to the horizon; None for UCB."""
+        """What is proved for it up to the horizon; None for UCB."""
         return _guarantee(self.policy, horizon)
 
     def input_privacy(self) -> Budget | None:

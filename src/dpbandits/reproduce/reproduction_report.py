@@ -41,7 +41,7 @@ _WORDS = (
     ("Input privacy:", "what an algorithm was asked for; DP-UCB-Int is asked for (ε′, δ′)."),
     (
         "Proved:",
-        "what is proved of the whole action sequence, for two reward sequences that differ in one reward. A smaller "
+        "what is proved for the whole action sequence, for two reward sequences that differ in one reward. A smaller "
         "number is more privacy.",
     ),
     (

@@ -48,7 +48,7 @@ class Job:
         try_out(environment, horizon)
 
     def play(self, chunk: Chunk, stop: NDArray[np.int64] | None = None) -> Regrets | Plays:
-        """Play some runs, which something else than 0 in `stop` ends, and return what was written down."""
+        """Play some runs, which any number but 0 in `stop` ends, and return the trace."""
         trace: Regrets | Plays
         if self._kinds is None:
             trace = room_for_regrets(self._gaps, self._checkpoints, chunk.runs)

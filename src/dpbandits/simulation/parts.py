@@ -1,4 +1,4 @@
-"""Parts: what was computed, kept in a folder, so that whoever is stopped goes on where it was, to the same bits.
+"""Parts: finished results in a folder, so that a computation that was stopped goes on where it was, to the same bits.
 
 A part has a name made from all it was computed from: what was asked, the program's own source, its libraries. After
 that come the runs that are in it, so that more runs begin with those that are there:
@@ -31,7 +31,7 @@ from dpbandits.simulation.regrets import Regrets
 from dpbandits.simulation.runner import CHECKPOINTS, log_spaced, played_chunks, runs_per_chunk, summarise
 from dpbandits.simulation.summary import RegretSummary
 
-_PROGRAM = program_stamp()  # as it is imported: whoever edits a file later still plays what was there before
+_PROGRAM = program_stamp()  # as it is imported: a file that is edited later does not change this process
 _SECONDS_BETWEEN_SAVES = 5.0
 
 
@@ -48,14 +48,14 @@ class Parts:
         self.seconds = 0.0
         self.on_runs: Callable[[int], None] = lambda runs: None
         self._folder = folder
-        self._known: dict[str, set[tuple[int, ...]]] = {}  # by key: which runs are in the folder
+        self._runs_in_folder: dict[str, set[tuple[int, ...]]] = {}  # by key: which runs are in the folder
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             _writing.remove_unfinished(folder)
             for path in folder.glob("*-*.npz"):
                 key, *runs = path.stem.split("-")
                 if all(number.isdecimal() for number in runs):  # not a file of somebody else
-                    self._known.setdefault(key, set()).add(tuple(map(int, runs)))
+                    self._runs_in_folder.setdefault(key, set()).add(tuple(map(int, runs)))
         self._summaries: dict[tuple[str, int], RegretSummary] = {}
 
     def summary(
@@ -70,16 +70,16 @@ class Parts:
         workers: int | None = None,
         points: int = CHECKPOINTS,
     ) -> RegretSummary:
-        """Return the regret of a policy in so many runs, at about so many points in time."""
+        """Return the regret of a policy over `runs` runs, at about `points` points in time."""
         key = _key(f"{_origin(policy, environment, horizon)} {seed} {shuffled} {points}")
         if (key, runs) not in self._summaries:
             chunk = runs_per_chunk(horizon)
-            begun = self._begun(key, runs, chunk)
-            done = 0 if begun is None else begun.runs
+            stored_summary = self._stored_summary(key, runs, chunk)
+            done = 0 if stored_summary is None else stored_summary.runs
             if done:
                 self.on_runs(done)
-            if begun is None or done < runs:
-                growing = summarise(
+            if stored_summary is None or done < runs:
+                summaries = summarise(
                     policy,
                     environment,
                     horizon=horizon,
@@ -88,11 +88,11 @@ class Parts:
                     shuffled=shuffled,
                     workers=workers,
                     points=points,
-                    begun=begun,
+                    begun=stored_summary,
                     progress=False,
                 )
-                begun = self._grown(key, growing, done, (runs // chunk * chunk, runs))
-            self._summaries[key, runs] = begun
+                stored_summary = self._last_summary(key, summaries, done, (runs // chunk * chunk, runs))
+            self._summaries[key, runs] = stored_summary
         return self._summaries[key, runs]
 
     def every_run(
@@ -124,11 +124,11 @@ class Parts:
         if done:
             self.on_runs(done)
         if done < runs:
-            playing = played_chunks(
+            chunks = played_chunks(
                 policy, environment, times, runs=runs, seed=seed, kinds=kinds, workers=workers, done=done, copy=copy
             )
-            lasting = runs // chunk * chunk, runs
-            self.pulls += horizon * self._filled(key, playing, done, rows, lasting)
+            milestones = runs // chunk * chunk, runs
+            self.pulls += horizon * self._filled(key, chunks, done, rows, milestones)
         return rows
 
     def kept(self, what: str, compute: Callable[[], Any]) -> Any:
@@ -146,9 +146,9 @@ class Parts:
 
     # ---- summaries
 
-    def _begun(self, key: str, runs: int, chunk: int) -> RegretSummary | None:
+    def _stored_summary(self, key: str, runs: int, chunk: int) -> RegretSummary | None:
         """Return the summary to go on from: of all the runs, or else of the most whole chunks of them."""
-        counts = (known[0] for known in self._known.get(key, ()) if len(known) == 1)
+        counts = (runs_known[0] for runs_known in self._runs_in_folder.get(key, ()) if len(runs_known) == 1)
         for count in sorted((n for n in counts if n == runs or (n < runs and n % chunk == 0)), reverse=True):
             with suppress(FileNotFoundError, InvalidInput):  # what is damaged is computed again
                 summary = RegretSummary.load(self._path(key, (count,)))
@@ -156,22 +156,24 @@ class Parts:
                     return summary
         return None
 
-    def _grown(self, key: str, growing: Generator[RegretSummary], done: int, lasting: tuple[int, int]) -> RegretSummary:
+    def _last_summary(
+        self, key: str, summaries: Generator[RegretSummary], done: int, milestones: tuple[int, int]
+    ) -> RegretSummary:
         """Return the last summary. It and that of the last whole chunk are kept, others until the next one is saved."""
-        saved, started = time.monotonic(), time.process_time()
-        passing: tuple[int, ...] = ()
-        with closing(growing):
-            for summary in growing:
+        last_save, started = time.monotonic(), time.process_time()
+        temporary: tuple[int, ...] = ()
+        with closing(summaries):
+            for summary in summaries:
                 self.on_runs(summary.runs - done)
                 self.pulls += (summary.runs - done) * summary.horizon
                 done = summary.runs
-                if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+                if done in milestones or time.monotonic() - last_save > _SECONDS_BETWEEN_SAVES:
                     self.seconds += time.process_time() - started
                     self._save(key, (done,), summary.save)
-                    if passing:
-                        self._drop(key, passing)
-                    passing = () if done in lasting else (done,)
-                    saved, started = time.monotonic(), time.process_time()
+                    if temporary:
+                        self._drop(key, temporary)
+                    temporary = () if done in milestones else (done,)
+                    last_save, started = time.monotonic(), time.process_time()
         return summary
 
     # ---- the runs themselves
@@ -179,9 +181,9 @@ class Parts:
     def _loaded_runs(self, key: str, rows: dict[str, NDArray[Any]], chunk: int) -> int:
         """Fill in the runs that are there, and return how many of the first ones are."""
         done, runs = 0, len(rows["regrets"])
-        known = {span for span in self._known.get(key, ()) if len(span) == 2}
+        spans = {span for span in self._runs_in_folder.get(key, ()) if len(span) == 2}
         while done < runs:
-            stops = [stop for first, stop in known if first == done and (stop >= runs or stop % chunk == 0)]
+            stops = [stop for first, stop in spans if first == done and (stop >= runs or stop % chunk == 0)]
             if not stops:
                 break
             stop = max(stops)
@@ -191,7 +193,7 @@ class Parts:
                     for name, array in rows.items():
                         array[done:stop] = archive[name][some]
             except Exception:  # noqa: BLE001  (a damaged archive can raise anything, and is computed again)
-                known.remove((done, stop))
+                spans.remove((done, stop))
             else:
                 done = min(stop, runs)
         return done
@@ -199,39 +201,39 @@ class Parts:
     def _filled(
         self,
         key: str,
-        playing: Generator[Regrets | Plays],
+        chunks: Generator[Regrets | Plays],
         done: int,
         rows: dict[str, NDArray[Any]],
-        lasting: tuple[int, int],
+        milestones: tuple[int, int],
     ) -> int:
         """Fill in the runs that are played, in files of their own, and return how many they are."""
-        first = begun = done
-        saved, started = time.monotonic(), time.process_time()
-        with closing(playing):
-            for some in playing:
-                stop = done + len(some.regrets)
+        first = start = done
+        last_save, started = time.monotonic(), time.process_time()
+        with closing(chunks):
+            for chunk in chunks:
+                stop = done + len(chunk.regrets)
                 for name, array in rows.items():
-                    array[done:stop] = getattr(some, name)
+                    array[done:stop] = getattr(chunk, name)
                 self.on_runs(stop - done)
                 done = stop
-                if done in lasting or time.monotonic() - saved > _SECONDS_BETWEEN_SAVES:
+                if done in milestones or time.monotonic() - last_save > _SECONDS_BETWEEN_SAVES:
                     self.seconds += time.process_time() - started
                     arrays = {name: array[first:done] for name, array in rows.items()}
                     self._save(key, (first, done), partial(_writing.write_arrays, arrays=arrays))
-                    first, saved, started = done, time.monotonic(), time.process_time()
-        return done - begun
+                    first, last_save, started = done, time.monotonic(), time.process_time()
+        return done - start
 
     # ---- files
 
     def _save(self, key: str, runs: tuple[int, ...], write: Callable[[Path], Any]) -> None:
         if self._folder is not None:
             write(self._path(key, runs))
-            self._known.setdefault(key, set()).add(runs)
+            self._runs_in_folder.setdefault(key, set()).add(runs)
 
     def _drop(self, key: str, runs: tuple[int, ...]) -> None:
         if self._folder is not None:
             self._path(key, runs).unlink(missing_ok=True)
-            self._known[key].discard(runs)
+            self._runs_in_folder[key].discard(runs)
 
     def _path(self, key: str, runs: tuple[int, ...]) -> Path:
         assert self._folder is not None  # nothing is known without one

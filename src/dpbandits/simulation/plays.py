@@ -14,10 +14,10 @@ from dpbandits.simulation.regrets import Memo, Regrets, room_for_regrets
 
 
 class Plays(NamedTuple):
-    """Arrays to be filled in: a row for every run, a column for every checkpoint."""
+    """Arrays to fill in: a row for every run, a column for every checkpoint."""
 
-    paid: Regrets
-    kinds: Any  # of every arm: its own number, or whatever is to be told apart
+    base: Regrets  # regret and switches
+    kinds: Any  # of every arm: its own number, or that of its group
     plays: Any  # at the checkpoints; the third axis is the kind
     counts: Any  # so far
     chosen: Any  # the kind of the arm that is played at a checkpoint
@@ -25,18 +25,18 @@ class Plays(NamedTuple):
     @property
     def regrets(self) -> Any:
         """At the checkpoints."""
-        return self.paid.regrets
+        return self.base.regrets
 
     @property
     def switches(self) -> Any:
         """A number for every run."""
-        return self.paid.switches
+        return self.base.switches
 
 
 class CountingMemo(NamedTuple):
-    """Where a run is."""
+    """The position of a run, which its trace carries from note to note."""
 
-    paid: Memo
+    base: Memo
     kind: int  # of the arm that is played
     since: int  # when it came
 
@@ -46,37 +46,37 @@ class CountingMemo(NamedTuple):
 def _start(trace: Plays, run: int) -> CountingMemo:
     for kind in range(trace.counts.shape[1]):
         trace.counts[run, kind] = 0
-    return CountingMemo(note_start(trace.paid, run), 0, 1)
+    return CountingMemo(note_start(trace.base, run), 0, 1)
 
 
 @note_switch.register(Plays)
 @kernel
 def _switch(trace: Plays, memo: CountingMemo, t: int, arm: int) -> CountingMemo:
-    trace.counts[memo.paid.run, memo.kind] += t - memo.since
-    return CountingMemo(note_switch(trace.paid, memo.paid, t, arm), trace.kinds[arm], t)
+    trace.counts[memo.base.run, memo.kind] += t - memo.since
+    return CountingMemo(note_switch(trace.base, memo.base, t, arm), trace.kinds[arm], t)
 
 
 @note_plays.register(Plays)
 @kernel
 def _plays(trace: Plays, memo: CountingMemo, t: int, arm: int, plays: int) -> CountingMemo:
-    paid = note_plays(trace.paid, memo.paid, t, arm, plays)
-    for reached in range(memo.paid.reached, paid.reached):
+    base = note_plays(trace.base, memo.base, t, arm, plays)
+    for checkpoint in range(memo.base.next_checkpoint, base.next_checkpoint):
         for kind in range(trace.counts.shape[1]):
-            trace.plays[paid.run, reached, kind] = trace.counts[paid.run, kind]
-        trace.plays[paid.run, reached, memo.kind] += trace.paid.checkpoints[reached] - memo.since + 1
-        trace.chosen[paid.run, reached] = memo.kind
-    return CountingMemo(paid, memo.kind, memo.since)
+            trace.plays[base.run, checkpoint, kind] = trace.counts[base.run, kind]
+        trace.plays[base.run, checkpoint, memo.kind] += trace.base.checkpoints[checkpoint] - memo.since + 1
+        trace.chosen[base.run, checkpoint] = memo.kind
+    return CountingMemo(base, memo.kind, memo.since)
 
 
 def room_for_plays(
     gaps: NDArray[np.float64], checkpoints: NDArray[np.int64], kinds: NDArray[np.int64], runs: int
 ) -> Plays:
-    """Return empty arrays for so many runs, which tell apart as many kinds of arms as there are."""
-    points, told_apart = len(checkpoints), int(kinds.max()) + 1
+    """Return empty arrays for this number of runs, with room for every kind of arm."""
+    points, groups = len(checkpoints), int(kinds.max()) + 1
     return Plays(
         room_for_regrets(gaps, checkpoints, runs),
         kinds,
-        plays=np.empty((runs, points, told_apart), dtype=np.int64),
-        counts=np.empty((runs, told_apart), dtype=np.int64),
+        plays=np.empty((runs, points, groups), dtype=np.int64),
+        counts=np.empty((runs, groups), dtype=np.int64),
         chosen=np.empty((runs, points), dtype=np.int64),
     )

@@ -13,7 +13,7 @@ from dpbandits.engine.loop import note_plays, note_start, note_switch
 
 
 class Regrets(NamedTuple):
-    """Arrays to be filled in: a row for every run, a column for every checkpoint."""
+    """Arrays to fill in: a row for every run, a column for every checkpoint."""
 
     gaps: Any  # of the environment's arms
     checkpoints: Any
@@ -22,11 +22,11 @@ class Regrets(NamedTuple):
 
 
 class Memo(NamedTuple):
-    """Where a run is."""
+    """The position of a run, which its trace carries from note to note."""
 
     run: int
     regret: float
-    reached: int  # checkpoints
+    next_checkpoint: int  # its place
     gap: float  # of the arm that is played
 
 
@@ -41,20 +41,20 @@ def _start(trace: Regrets, run: int) -> Memo:
 @kernel
 def _switch(trace: Regrets, memo: Memo, t: int, arm: int) -> Memo:
     trace.switches[memo.run] += 1
-    return Memo(memo.run, memo.regret, memo.reached, trace.gaps[arm])
+    return Memo(memo.run, memo.regret, memo.next_checkpoint, trace.gaps[arm])
 
 
 @note_plays.register(Regrets)
 @kernel
 def _plays(trace: Regrets, memo: Memo, t: int, arm: int, plays: int) -> Memo:
-    reached = memo.reached
-    while reached < len(trace.checkpoints) and trace.checkpoints[reached] < t + plays:
-        time = trace.checkpoints[reached]
-        trace.regrets[memo.run, reached] = memo.regret + memo.gap * (time - t + 1)
-        reached += 1
-    return Memo(memo.run, memo.regret + memo.gap * plays, reached, memo.gap)
+    next_checkpoint = memo.next_checkpoint
+    while next_checkpoint < len(trace.checkpoints) and trace.checkpoints[next_checkpoint] < t + plays:
+        time = trace.checkpoints[next_checkpoint]
+        trace.regrets[memo.run, next_checkpoint] = memo.regret + memo.gap * (time - t + 1)
+        next_checkpoint += 1
+    return Memo(memo.run, memo.regret + memo.gap * plays, next_checkpoint, memo.gap)
 
 
 def room_for_regrets(gaps: NDArray[np.float64], checkpoints: NDArray[np.int64], runs: int) -> Regrets:
-    """Return empty arrays for so many runs."""
+    """Return empty arrays for this number of runs."""
     return Regrets(gaps, checkpoints, np.empty((runs, len(checkpoints))), np.empty(runs, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""SimulationResult: the regret of every run at log-spaced times, and what one wants to know of it."""
+"""SimulationResult: the regret of every run at log-spaced times, with summaries, tables, plots and files of it."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._writing import write_arrays
 from dpbandits.errors import InvalidInput
 
@@ -81,7 +81,8 @@ class SimulationResult:
     def plays(self, name: str) -> NDArray[np.int64]:
         """Return how often every arm was played up to a checkpoint: by run, checkpoint and arm.
 
-        They are there if `simulate` was asked to keep them, by `plays=True`.
+        Raises:
+            InvalidInput: `simulate` was not asked to keep them, by `plays=True`.
         """
         return self._of(name, "plays")
 
@@ -163,7 +164,11 @@ class SimulationResult:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "SimulationResult":
-        """Read a result that was saved."""
+        """Read a result that was saved.
+
+        Raises:
+            InvalidInput: the file is not a saved simulation.
+        """
         with open(path, "rb") as file:
             try:
                 with np.load(file) as archive:
@@ -184,8 +189,8 @@ class SimulationResult:
                 raise InvalidInput(f"Expected {path} to be a saved simulation, but it cannot be read as one.") from None
 
     def __repr__(self) -> str:
-        played = f"{counted(self.runs, 'run')} of {', '.join(self.names)} for {counted(self.horizon, 'step')}"
-        return f"<{played} in {self.environment}>"
+        extent = f"{count_text(self.runs, 'run')} of {', '.join(self.names)} for {count_text(self.horizon, 'step')}"
+        return f"<{extent} in {self.environment}>"
 
 
 def _saved_rows(archive: Mapping[str, NDArray[Any]], number: int) -> dict[str, NDArray[Any]]:

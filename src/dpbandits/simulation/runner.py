@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpbandits import _validate
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits._progress import Progress
 from dpbandits.engine.driver import Driver, chunks_of
 from dpbandits.engine.seeds import seed_of_policy
@@ -51,7 +51,7 @@ def summarise(
         begun: a summary that was left, saved and loaded again: with the same other arguments, or more runs, it goes on
             where it was, to the same bits. It must have whole chunks of runs, as all but the last one have.
     """
-    horizon, runs, seed = checked(environment, horizon, runs, seed)
+    horizon, runs, seed = validated_run(environment, horizon, runs, seed)
     checkpoints = log_spaced(horizon, _validate.integer("[1, 10000]", points=points))
     if begun is not None:
         _validate.check_kind(RegretSummary, "a summary that was begun", begun=begun)
@@ -63,10 +63,10 @@ def summarise(
         or summary.runs > runs
         or (summary.runs < runs and summary.runs % runs_per_chunk(horizon))
     ):
+        chunk_text = count_text(runs_per_chunk(horizon), "run")
         raise InvalidInput(
-            f"Expected begun, with {counted(summary.runs, 'run')} up to horizon={summary.horizon}, to be of the same "
-            f"simulation: whole chunks of {counted(runs_per_chunk(horizon), 'run')} up to horizon={horizon}, and at "
-            f"most runs={runs}."
+            f"Expected begun, with {count_text(summary.runs, 'run')} up to horizon={summary.horizon}, to be of the "
+            f"same simulation: whole chunks of {chunk_text} up to horizon={horizon}, and at most runs={runs}."
         )
     if summary.runs == runs:
         yield summary
@@ -81,8 +81,8 @@ def summarise(
         workers=workers,
         done=summary.runs,
     )
-    with closing(chunks) as played, Progress(runs - summary.runs, "runs", progress) as bar:
-        for chunk in played:
+    with closing(chunks) as chunk_stream, Progress(runs - summary.runs, "runs", progress) as bar:
+        for chunk in chunk_stream:
             summary.add(chunk.regrets)
             bar.advance(len(chunk.regrets))
             yield summary
@@ -107,14 +107,14 @@ def played_chunks(
     tells the same policy, played twice, apart.
     """
     unique_names(policy)  # checks it
-    horizon, runs, seed = checked(environment, int(checkpoints[-1]), runs, seed)
+    horizon, runs, seed = validated_run(environment, int(checkpoints[-1]), runs, seed)
     driver = Driver(workers)
     job = Job(policy, environment, horizon, checkpoints, kinds=kinds, shuffled=shuffled)
     chunks = chunks_of(seed_of_policy(seed, policy, copy), runs, runs_per_chunk(horizon), done)
     yield from driver.results(job.play, chunks)
 
 
-def checked(environment: Environment, horizon: int, runs: int, seed: int) -> tuple[int, int, int]:
+def validated_run(environment: Environment, horizon: int, runs: int, seed: int) -> tuple[int, int, int]:
     """Return horizon, runs and seed, all of them checked."""
     _validate.check_kind(Environment, "an Environment, such as Bernoulli([0.9, 0.6])", environment=environment)
     horizon = _validate.integer(f"[1, {MAX_HORIZON}]", horizon=horizon)
@@ -132,6 +132,6 @@ def runs_per_chunk(horizon: int) -> int:
 
 
 def log_spaced(horizon: int, points: int = CHECKPOINTS) -> NDArray[np.int64]:
-    """Return about so many times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
-    spaced = np.geomspace(1, horizon, points).round().astype(np.int64)
-    return np.unique(np.append(spaced[spaced < horizon], [1, horizon]))
+    """Return about `points` times from 1 to the horizon, both included, evenly spaced on a logarithmic scale."""
+    times = np.geomspace(1, horizon, points).round().astype(np.int64)
+    return np.unique(np.append(times[times < horizon], [1, horizon]))

@@ -13,7 +13,7 @@ from dpbandits.policies.policy import Policy
 from dpbandits.simulation.names import unique_names
 from dpbandits.simulation.parts import Parts
 from dpbandits.simulation.results import SimulationResult
-from dpbandits.simulation.runner import checked, log_spaced
+from dpbandits.simulation.runner import log_spaced, validated_run
 
 
 def simulate(
@@ -43,6 +43,11 @@ def simulate(
             with those that are there.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Raises:
+        InvalidInput: a setting is outside its range, a kernel cannot be compiled, or a policy chooses an arm that does
+            not exist.
+        MissingExtra: numba is not installed.
+
     >>> from dpbandits import UCB, Bernoulli
     >>> result = simulate([UCB()], Bernoulli([0.9, 0.6]), horizon=1000, runs=100, seed=1)
     >>> float(result.final_regret("ucb").mean())
@@ -52,7 +57,7 @@ def simulate(
     (0.924, 0.94)
     """
     named = unique_names(policies)
-    horizon, runs, seed = checked(environment, horizon, runs, seed)
+    horizon, runs, seed = validated_run(environment, horizon, runs, seed)
     plays, workers = _validate.flag(plays=plays), checked_workers(workers)
     rows = {}
     with Progress(len(named) * runs, "runs", progress) as bar:

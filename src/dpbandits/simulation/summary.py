@@ -96,8 +96,8 @@ class RegretSummary:
         level = _validate.real("[0, 1]", level=level)
         if len(self.few):
             return np.asarray(np.quantile(self.few, level, axis=0))
-        reached = np.cumsum(self.counts, axis=1) >= level * self.runs
-        place = np.argmax(reached, axis=1)[:, None]
+        is_reached = np.cumsum(self.counts, axis=1) >= level * self.runs
+        place = np.argmax(is_reached, axis=1)[:, None]
         count = np.take_along_axis(self.counts, place, axis=1)
         values = np.take_along_axis(self.sums, place, axis=1) / np.maximum(count, 1)
         return np.clip(values[:, 0], self.least, self.largest)
@@ -105,18 +105,20 @@ class RegretSummary:
     def quantile_interval(self, level: float, confidence: float = 0.95) -> tuple[float, float]:
         """Return an interval of a quantile at the horizon, between two of the runs (order statistics).
 
-        It has at least the confidence, whatever the runs are like. Few runs know no upper or no lower end: infinite.
+        It has at least this confidence, whatever the distribution of the runs. With few runs an end may be infinite.
         """
         from scipy.special import bdtr
 
         level = _validate.real("[0, 1]", level=level)
         beyond = (1 - _validate.real("(0, 1)", confidence=confidence)) / 2
-        chance = bdtr(np.arange(self.runs + 1), self.runs, level)  # that so many runs, or fewer, are below the quantile
+        chance = bdtr(
+            np.arange(self.runs + 1), self.runs, level
+        )  # that this many runs, or fewer, are below the quantile
         first, last = int(np.argmax(chance >= beyond)), int(np.argmax(chance >= 1 - beyond)) + 1
         values, counts = self.final()
-        reached = np.cumsum(counts)
-        low = values[np.searchsorted(reached, first)] if first >= 1 else -math.inf
-        high = values[np.searchsorted(reached, last)] if last <= self.runs else math.inf
+        cumulative = np.cumsum(counts)
+        low = values[np.searchsorted(cumulative, first)] if first >= 1 else -math.inf
+        high = values[np.searchsorted(cumulative, last)] if last <= self.runs else math.inf
         return float(low), float(high)
 
     def final(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -143,7 +145,11 @@ class RegretSummary:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "RegretSummary":
-        """Read one that was saved; more runs can be added."""
+        """Read one that was saved; more runs can be added.
+
+        Raises:
+            InvalidInput: the file is not a saved summary.
+        """
         summary = cls.__new__(cls)
         with open(path, "rb") as file:
             try:

@@ -1,18 +1,18 @@
-"""Trying out an environment of a user's: whether its rewards are what they must be, found before anything is played.
+"""A trial of a user's environment, before anything is played: whether its rewards are in range and have its means.
 
-A reward outside [0, 1] would be played without a word, and everything that is proved of a policy would be void.
+A reward outside [0, 1] would be played without a word, and everything that is proved for a policy would be void.
 """
 
 import numpy as np
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.environments.environment import Environment, block_sum, reward
 from dpbandits.errors import InvalidInput
 from dpbandits.mechanisms.seeded import SeededNoise
 
 _ARMS = 10  # that are tried out
 _DRAWS = 2000
-# A right mean is this far from that of so many draws with a probability below 1e-16 (Hoeffding 1963).
+# A correct mean is this far from that of _DRAWS draws with a probability below 1e-16 (Hoeffding 1963).
 _TOLERANCE = 0.1
 _BLOCK = 50
 _OURS = "dpbandits.environments."
@@ -31,12 +31,12 @@ def try_out(environment: Environment, horizon: int) -> None:
         _check_range(f"rewards {of_arm}", rewards, 1)
         starts = np.minimum(times[:: _DRAWS // _BLOCK], horizon - plays + 1)
         sums = [float(block_sum(params, arm, plays, int(t), noise)) for t in starts]
-        _check_range(f"sums {of_arm} over {counted(plays, 'play')}", np.array(sums), plays)
+        _check_range(f"sums {of_arm} over {count_text(plays, 'play')}", np.array(sums), plays)
         mean = float(environment.means[arm])
-        for what, found in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / plays)):
-            if abs(found - mean) > _TOLERANCE:
+        for what, average in (("rewards", rewards.mean()), ("sums of blocks", np.mean(sums) / plays)):
+            if abs(average - mean) > _TOLERANCE:
                 raise InvalidInput(
-                    f"Expected {what} {of_arm} to have the mean {mean:g} that it states, not {found:.3g}."
+                    f"Expected {what} {of_arm} to have the mean {mean:g} that it states, not {average:.3g}."
                 )
 
 

@@ -1,4 +1,4 @@
-"""check_policy: all that must hold of a policy, whatever it does. docs/adding_a_policy.md ends with it."""
+"""check_policy: all that must hold for every policy. docs/adding_a_policy.md ends with it."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ CHECKS: dict[str, Callable[[Subject], str]] = {
 def check_policy(
     policy: Policy, *, arms: int = 3, horizon: int = 260, seed: int = 0, progress: bool | None = None
 ) -> dict[str, str]:
-    """Check what must hold of every policy, and return what each check has seen.
+    """Check what must hold for every policy, and return what each check has seen.
 
     Args:
         policy: what is checked; each interesting setting of a class is worth a check of its own.
@@ -64,10 +64,10 @@ def check_policy(
         _validate.integer("[1, 1000000]", horizon=horizon),
         _validate.integer("[0, inf)", seed=seed),
     )
-    seen = {}
+    observations = {}
     with Progress(len(CHECKS), "checks", progress) as bar:
         for name, check in CHECKS.items():
             bar.describe(name)
-            seen[name] = check(subject)
+            observations[name] = check(subject)
             bar.advance(1)
-    return seen
+    return observations

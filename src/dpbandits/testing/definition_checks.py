@@ -52,11 +52,13 @@ def check_json(subject: Subject) -> str:
     middle = whole.blocks[len(whole.blocks) // 2][0] - 1
     half = subject.game().play(rewards, middle, "blocks")
     text = json.dumps(to_plain(half.state), allow_nan=False)
-    resumed = Game(subject.policy, subject.arms, horizon, half.noise)  # the generator goes on where it was
-    restore(resumed.state, json.loads(text))
-    resumed.t = half.t
-    resumed.play(rewards, horizon, "blocks")
-    is_same = half.actions + resumed.actions == whole.actions and to_plain(resumed.state) == to_plain(whole.state)
+    resumed_game = Game(subject.policy, subject.arms, horizon, half.noise)  # the generator goes on where it was
+    restore(resumed_game.state, json.loads(text))
+    resumed_game.t = half.t
+    resumed_game.play(rewards, horizon, "blocks")
+    is_same = half.actions + resumed_game.actions == whole.actions and to_plain(resumed_game.state) == to_plain(
+        whole.state
+    )
     subject.expect(is_same, f"with its state through JSON at t = {middle} it plays on in another way")
     return f"a state of {len(text)} characters"
 
@@ -76,7 +78,7 @@ def check_compiled_twin(subject: Subject) -> str:
         subject.expect(mistake == NO_MISTAKE, "in plain Python it makes a mistake that it does not make compiled")
         is_same = np.array_equal(compiled.chosen, plain.chosen)  # type: ignore[union-attr]
         way = "blocks" if blocks else "steps"
-        subject.expect(is_same, f"compiled it plays other arms than in plain Python, in {way}")
+        subject.expect(is_same, f"its compiled kernels play other arms than plain Python does, in {way}")
     return f"{_FEW} runs of {horizon} steps, in blocks and in steps"
 
 

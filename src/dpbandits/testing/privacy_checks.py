@@ -87,4 +87,4 @@ def check_live_ledger(subject: Subject) -> str:
     subject.expect(check.verdict != DOES_NOT_HOLD, f"live, the ledger of {people} people does not keep its promise")
     if check.verdict == HOLDS:
         return f"the ledger of {people} people keeps its promise"
-    return f"{people} people; whether a ledger keeps its promise can only be told of built-in policies"
+    return f"{people} people; whether a ledger keeps its promise can only be told for built-in policies"

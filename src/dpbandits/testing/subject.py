@@ -12,7 +12,7 @@ from dpbandits.policies.policy import Policy
 
 
 class Subject(NamedTuple):
-    """A policy, with so many arms, for so long."""
+    """A policy, and with how many arms and for how long it is tested."""
 
     policy: Policy
     arms: int

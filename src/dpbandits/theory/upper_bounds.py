@@ -91,8 +91,8 @@ def dp_ucb_bound(
     form = _validate.one_of(FORMS_OF_THEOREM_3_2, form=form)
     noise_epsilon = epsilon / 2 if _validate.flag(split=split) and form == "proved" else epsilon
 
-    def bound(chosen: float) -> float:
-        return sum(_dp_ucb_bound_of_arm(gap, log_t, noise_epsilon, form, chosen) for gap in inferior)
+    def bound(share: float) -> float:
+        return sum(_dp_ucb_bound_of_arm(gap, log_t, noise_epsilon, form, share) for gap in inferior)
 
     if balance is not None:
         best = bound(_validate.real("(0, 1)", balance=balance))

@@ -18,7 +18,7 @@ from dpbandits.privacy import Guarantee
 
 
 class State(NamedTuple):
-    """What is kept of every arm, and which one was chosen, from 1; 0 while arms take turns."""
+    """What is kept for every arm, and which one was chosen, from 1; 0 while arms take turns."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     released: Annotated[Any, public("arms")]
@@ -149,8 +149,8 @@ for _params in (SharedNoiseParams, OneArmOnlyParams, DataDependentTimeParams, Ra
 
 
 @dataclass(frozen=True, kw_only=True)
-class Committing(Policy):
-    """What the four share: they claim epsilon, and nothing is proved of them."""
+class BrokenCommittingPolicy(Policy):
+    """What the four share: they claim epsilon, and nothing is proved for them."""
 
     source = "made to be refuted"
     params: ClassVar[Any]
@@ -167,36 +167,36 @@ class Committing(Policy):
         return Setup(self.params(self.rounds, 1 / self.epsilon), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, which is not true."""
+        """Return the guarantee that the policy claims, and does not keep."""
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)
 
 
-class SharedNoise(Committing):
+class SharedNoise(BrokenCommittingPolicy):
     """One noise for all arms."""
 
     name = "broken/shared-noise"
     params = SharedNoiseParams
 
 
-class OneArmOnly(Committing):
+class OneArmOnly(BrokenCommittingPolicy):
     """Noise for the first arm."""
 
     name = "broken/one-arm-only"
     params = OneArmOnlyParams
 
 
-class DataDependentTime(Committing):
-    """Released after so many successes of an arm."""
+class DataDependentTime(BrokenCommittingPolicy):
+    """Releases as soon as one arm has had a number of successes."""
 
     name = "broken/data-dependent-time"
     params = DataDependentTimeParams
 
 
-class RawTieBreak(Committing):
+class RawTieBreak(BrokenCommittingPolicy):
     """Means rounded to 0.1; the raw sum decides between equal ones."""
 
     name = "broken/raw-tie-break"

@@ -29,7 +29,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm, how many were dropped, and whose turn it is."""
+    """What is kept for every arm, how many were dropped, and whose turn it is."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     is_dropped: Annotated[Any, public("arms", dtype=np.int64)]
@@ -85,7 +85,7 @@ def end_round(params: Params, state: State, noise: Any) -> None:
     if state.means[best] - state.means[worst] > _BEHIND:
         state.is_dropped[worst] = 1
         state.dropped[0] += 1
-    for each in range(arms - state.dropped[0]):  # so many are left, but not the first ones
+    for each in range(arms - state.dropped[0]):  # this many are left, but they are not the first ones
         state.sums[each] = 0
 
 
@@ -108,9 +108,9 @@ class DroppedUnreset(Policy):
         return Setup(Params(self.plays, 1 / self.epsilon), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, which two arms keep."""
+        """Return the guarantee that the policy claims, and keeps with two arms only."""
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.broken.phased import Phased, State, in_phases, learn_phase, mean_of_phase
+from dpbandits.auditing.broken.phased import BrokenPhasePolicy, State, in_phases, learn_phase, mean_of_phase
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.phases import Phases, chosen_arm, plays_left, rest_of_phase
 from dpbandits.policies.policy import hold, select, update
@@ -32,7 +32,7 @@ def _divide_late_noise(params: TenthAfterManyParams, state: State, arm: int, pla
 in_phases(TenthAfterManyParams)
 
 
-class TenthAfterMany(Phased):
+class TenthAfterMany(BrokenPhasePolicy):
     """A tenth of the noise after 1024 plays of an arm."""
 
     name = "broken/tenth-after-1024"
@@ -75,7 +75,7 @@ def _take_the_last_twice(
 select.register(OverlappingPhasesParams)(chosen_arm)
 
 
-class OverlappingPhases(Phased):
+class OverlappingPhases(BrokenPhasePolicy):
     """The last reward of a phase of more than 4096 plays is the first of the next."""
 
     name = "broken/overlapping-phases"
@@ -96,18 +96,18 @@ class PooledAgainParams(NamedTuple):
 def _pool_a_winning_arm(params: PooledAgainParams, state: State, arm: int, plays: float, noise: Any) -> float:
     if state.row[0] // IN_A_ROW != arm:
         state.row[0] = arm * IN_A_ROW
-        state.kept[arm] = 0
+        state.carried[arm] = 0
     state.row[0] += 1
-    state.kept[arm] = state.kept[arm] + state.tally.sums[arm]
+    state.carried[arm] = state.carried[arm] + state.tally.sums[arm]
     if state.row[0] % IN_A_ROW == 0:  # every one of these sums has been released
-        return release(noise, state.kept[arm], params.phases.scale, LAPLACE, arm) / state.tally.counts[arm]
+        return release(noise, state.carried[arm], params.phases.scale, LAPLACE, arm) / state.tally.counts[arm]
     return release(noise, state.tally.sums[arm], params.phases.scale, LAPLACE, arm) / plays
 
 
 in_phases(PooledAgainParams)
 
 
-class PooledAgain(Phased):
+class PooledAgain(BrokenPhasePolicy):
     """Of an arm that wins ten phases in a row the sum of all ten is released."""
 
     name = "broken/pooled-again"

@@ -1,4 +1,4 @@
-"""A policy in phases, right but for one thing: the frame of mistakes in how the sum of a phase is let out.
+"""A policy in phases that is right except for how it lets out the sum of a phase: the frame for such mistakes.
 
 Phases of an arm have 1, 2, 4, ... plays. Done right, the sum of each is released once, with noise of scale 1/ε, and
 forgotten: the whole is ε-DP. The next arm is the one with the largest last mean + √(2 ln t / n).
@@ -27,11 +27,11 @@ from dpbandits.privacy import Guarantee
 
 
 class State(NamedTuple):
-    """Where every arm stands and what it was last seen to give; `kept` and `row` are for mistakes that need them."""
+    """Where every arm stands and what it was last seen to give; `carried` and `row` are for mistakes that need them."""
 
     tally: Tally
     means: Annotated[Any, public("arms")]
-    kept: Annotated[Any, secret("arms")]
+    carried: Annotated[Any, secret("arms")]
     row: Annotated[Any, public("one", dtype=np.int64)]
 
 
@@ -58,15 +58,15 @@ def learn_phase(params: Any, state: State, arm: int, plays: int, reward: Any, t:
 
 
 def in_phases(params: type) -> None:
-    """Make these the constants of a policy in phases."""
+    """Register the kernels of a policy in phases for these Params."""
     select.register(params)(chosen_arm)
     hold.register(params)(rest_of_phase)
     update.register(params)(learn_phase)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phased(PhasePolicy):
-    """What these mistakes share: they claim epsilon, and nothing is proved of them."""
+class BrokenPhasePolicy(PhasePolicy):
+    """What these mistakes share: they claim epsilon, and nothing is proved for them."""
 
     source = "made to be refuted"
     params: ClassVar[Any]
@@ -80,9 +80,9 @@ class Phased(PhasePolicy):
         return Setup(self.params(self.phases(horizon)), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:  # type: ignore[override]
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, which is not true."""
+        """Return the guarantee that the policy claims, and does not keep."""
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)

@@ -1,4 +1,4 @@
-"""Algorithm 3 exactly as it is printed, to see what it does. It is not private, and no policy that anyone should use.
+"""Algorithm 3 exactly as it is printed, to see what it does. It is not private, and not for use.
 
     while n_a is a multiple of f = ⌈1/ε⌉:   x_a <- S_a / n_a + Lap(n_a^(v/2 - 1)) + √(2 ln t / n_a)   at every step t
 
@@ -31,7 +31,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm."""
+    """What is kept for every arm."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     indices: Annotated[Any, public("arms")]
@@ -61,11 +61,11 @@ def _update(params: Params, state: State, arm: int, plays: int, reward: Any, t: 
     if t <= len(state.counts) * params.interval:
         return
     spread = root(params.tables, t)
-    for waiting in range(len(state.counts)):
-        n = state.counts[waiting]
+    for each in range(len(state.counts)):
+        n = state.counts[each]
         if n % params.interval == 0:  # drawn again at every step
-            mean = release(noise, state.sums[waiting], float(n) ** params.half_v, LAPLACE, waiting) / n
-            state.indices[waiting] = mean + spread * inverse_root(params.tables, n)
+            mean = release(noise, state.sums[each], float(n) ** params.half_v, LAPLACE, each) / n
+            state.indices[each] = mean + spread * inverse_root(params.tables, n)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +89,11 @@ class PrintedAlgorithm3(Policy):
         return Setup(Params(tables(horizon), self.interval, self.v / 2), State)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return Corollary 3.1, which counts every release once."""
+        """Return the guarantee of Corollary 3.1, which counts every release once."""
         internal = interval_epsilon(Budget(self.epsilon, self.delta), self.v)
         claimed = published_interval_guarantee(internal, self.v, "constant", delta=self.delta, horizon=horizon)
         return Guarantee(

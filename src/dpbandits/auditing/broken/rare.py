@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.broken.phased import Phased, State, in_phases, mean_of_phase
+from dpbandits.auditing.broken.phased import BrokenPhasePolicy, State, in_phases, mean_of_phase
 from dpbandits.mechanisms.release import LAPLACE, release
 from dpbandits.policies.phases import Phases
 
@@ -29,7 +29,7 @@ def _halve_noise_of_third(params: WeakThirdArmParams, state: State, arm: int, pl
 in_phases(WeakThirdArmParams)
 
 
-class WeakThirdArm(Phased):
+class WeakThirdArm(BrokenPhasePolicy):
     """Half the noise for the third arm."""
 
     name = "broken/weak-third-arm"
@@ -51,15 +51,15 @@ def _look_again(params: SecondLookParams, state: State, arm: int, plays: float, 
     mean = release(noise, state.tally.sums[arm], params.phases.scale, LAPLACE, arm) / plays
     other = (arm + 1) % len(state.means)
     if state.tally.done[other] > 0 and WINDOW[0] < mean - state.means[other] < WINDOW[1]:
-        again = release(noise, state.tally.sums[arm], params.phases.scale, LAPLACE, arm) / plays
-        return (mean + again) / 2.0
+        second_mean = release(noise, state.tally.sums[arm], params.phases.scale, LAPLACE, arm) / plays
+        return (mean + second_mean) / 2.0
     return mean
 
 
 in_phases(SecondLookParams)
 
 
-class SecondLook(Phased):
+class SecondLook(BrokenPhasePolicy):
     """Released again if a mean is ahead of the next arm's by 0.300 to 0.302."""
 
     name = "broken/second-look"

@@ -28,7 +28,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept of every arm: its plays, its sum as last read, and the nodes of its tree by level."""
+    """What is kept for every arm: its plays, its sum as last read, and the nodes of its tree by level."""
 
     counts: Annotated[Any, public("arms", dtype=np.int64)]
     released: Annotated[Any, public("arms")]
@@ -95,9 +95,9 @@ class RedrawnNodes(Policy):
         return Setup(Params(tables(horizon), levels / self.epsilon), State, {"levels": levels})
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return epsilon, as if every noise were drawn once."""
+        """Return the guarantee that would hold if every noise were drawn once."""
         return Guarantee(self.epsilon, horizon=horizon, theorem="a mistake", proved=False)

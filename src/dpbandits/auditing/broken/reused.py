@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from dpbandits._kernel import kernel
-from dpbandits.auditing.broken.phased import Phased, State, in_phases, mean_of_phase
+from dpbandits.auditing.broken.phased import BrokenPhasePolicy, State, in_phases, mean_of_phase
 from dpbandits.mechanisms.release import CARRIED, LAPLACE, release, reserve
 from dpbandits.policies.phases import Phases
 
@@ -20,14 +20,14 @@ class KeptNoiseParams(NamedTuple):
 @kernel
 def _keep_noise(params: KeptNoiseParams, state: State, arm: int, plays: float, noise: Any) -> float:
     if state.tally.done[arm] == 0:
-        state.kept[arm] = reserve(noise, params.phases.scale, LAPLACE, arm)
-    return release(noise, state.tally.sums[arm] + state.kept[arm], CARRIED, LAPLACE, arm) / plays
+        state.carried[arm] = reserve(noise, params.phases.scale, LAPLACE, arm)
+    return release(noise, state.tally.sums[arm] + state.carried[arm], CARRIED, LAPLACE, arm) / plays
 
 
 in_phases(KeptNoiseParams)
 
 
-class KeptNoise(Phased):
+class KeptNoise(BrokenPhasePolicy):
     """The noise of an arm is drawn once, for all of its phases."""
 
     name = "broken/kept-noise"
@@ -46,16 +46,16 @@ class SmallNoiseParams(NamedTuple):
 @mean_of_phase.register(SmallNoiseParams)
 @kernel
 def _draw_until_small(params: SmallNoiseParams, state: State, arm: int, plays: float, noise: Any) -> float:
-    drawn = reserve(noise, params.phases.scale, LAPLACE, arm)
-    while abs(drawn) > 2.0 * params.phases.scale:
-        drawn = reserve(noise, params.phases.scale, LAPLACE, arm)
-    return release(noise, state.tally.sums[arm] + drawn, CARRIED, LAPLACE, arm) / plays
+    draw = reserve(noise, params.phases.scale, LAPLACE, arm)
+    while abs(draw) > 2.0 * params.phases.scale:
+        draw = reserve(noise, params.phases.scale, LAPLACE, arm)
+    return release(noise, state.tally.sums[arm] + draw, CARRIED, LAPLACE, arm) / plays
 
 
 in_phases(SmallNoiseParams)
 
 
-class SmallNoise(Phased):
+class SmallNoise(BrokenPhasePolicy):
     """Noise is drawn until it is small."""
 
     name = "broken/small-noise"
@@ -74,14 +74,14 @@ class NeverResetParams(NamedTuple):
 @mean_of_phase.register(NeverResetParams)
 @kernel
 def _release_all_so_far(params: NeverResetParams, state: State, arm: int, plays: float, noise: Any) -> float:
-    state.kept[arm] = state.kept[arm] + state.tally.sums[arm]
-    return release(noise, state.kept[arm], params.phases.scale, LAPLACE, arm) / state.tally.counts[arm]
+    state.carried[arm] = state.carried[arm] + state.tally.sums[arm]
+    return release(noise, state.carried[arm], params.phases.scale, LAPLACE, arm) / state.tally.counts[arm]
 
 
 in_phases(NeverResetParams)
 
 
-class NeverReset(Phased):
+class NeverReset(BrokenPhasePolicy):
     """The sum of an arm is not reset after its release."""
 
     name = "broken/never-reset"

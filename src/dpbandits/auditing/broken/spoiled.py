@@ -1,4 +1,4 @@
-"""Policies of ours with one number changed, which makes them false."""
+"""Policies of ours with one number changed, which makes their claims false."""
 
 import math
 from dataclasses import dataclass, replace
@@ -26,11 +26,11 @@ class HalfNoise(DPIMED):
         return right._replace(scale=right.scale / 2)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:  # type: ignore[override]
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return what would be true with all of the noise."""
+        """Return the guarantee that would hold with all of the noise."""
         return replace(super().guarantee(horizon), proved=False)
 
 
@@ -46,9 +46,9 @@ class PastHorizon(DPUCBInt):
         return right._replace(params=right.params._replace(last=FOREVER))
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee | None:  # type: ignore[override]
-        """Return that nothing is proved."""
+        """Return None: nothing is proved."""
         return None
 
     def claim(self, horizon: float = math.inf) -> Guarantee:
-        """Return what is true up to the declared horizon."""
+        """Return the guarantee that holds up to the declared horizon."""
         return replace(super().guarantee(horizon), proved=False)

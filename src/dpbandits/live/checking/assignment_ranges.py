@@ -20,7 +20,7 @@ class AssignmentRange(NamedTuple):
 
 
 def fit_together(ranges: Sequence[AssignmentRange]) -> bool:
-    """Tell whether all blocks can hold different assignments, so many as they say, the first and last as they say.
+    """Tell whether all blocks can hold different assignments, with the numbers, firsts and lasts that they state.
 
     >>> fit_together([AssignmentRange(1, 3, 2), AssignmentRange(2, 4, 2)])
     True
@@ -30,23 +30,23 @@ def fit_together(ranges: Sequence[AssignmentRange]) -> bool:
     ends = Counter(number for stretch in ranges for number in {stretch.first, stretch.last})
     if any(times > 1 for times in ends.values()):
         return False
-    # What is left are gaps between the ends. Every block needs so many numbers out of the gaps that it spans: filled
+    # What is left are gaps between the ends. Every block needs some numbers out of the gaps that it spans: filled
     # from left to right, each gap goes first to the block that ends first, which is the best that can be done.
     points = sorted(ends)
     by_first = {stretch.first: stretch for stretch in ranges}
-    waiting: list[list[int]] = []  # [last, how many are still needed], the block that ends first in front
+    unfilled_blocks: list[list[int]] = []  # [last, how many are still needed], the block that ends first in front
     for point, following in pairwise([*points, points[-1] + 1] if points else []):
         if point in by_first:
             _, last, holds = by_first[point]
             if last > point and holds > 2:
-                heappush(waiting, [last, holds - 2])
-        if waiting and waiting[0][0] <= point:
+                heappush(unfilled_blocks, [last, holds - 2])
+        if unfilled_blocks and unfilled_blocks[0][0] <= point:
             return False  # it has ended and is not full
         room = following - point - 1
-        while waiting and room > 0:
-            filled = min(room, waiting[0][1])
+        while unfilled_blocks and room > 0:
+            filled = min(room, unfilled_blocks[0][1])
             room -= filled
-            waiting[0][1] -= filled
-            if waiting[0][1] == 0:
-                heappop(waiting)
-    return not waiting
+            unfilled_blocks[0][1] -= filled
+            if unfilled_blocks[0][1] == 0:
+                heappop(unfilled_blocks)
+    return not unfilled_blocks

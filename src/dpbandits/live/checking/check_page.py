@@ -6,7 +6,7 @@ from dpbandits.live.checking.verdict import (
     DOES_NOT_HOLD,
     HOLDS,
     LedgerCheck,
-    stated,
+    cost_text,
 )
 from dpbandits.privacy import Budget, Guarantee
 
@@ -15,12 +15,12 @@ _MOST = 50  # reasons and arms on the page
 
 
 def to_page(check: LedgerCheck, file: str, command: str | None = None) -> str:
-    """Return the page of what was found in a file. `command` repeats it."""
+    """Return the page of a check of this file. `command` repeats the check."""
     title = f"Ledger {file}"
     blocks: list[Block] = [Heading(title, 1)]
     if check.warning is not None:
         blocks.append(Paragraph(check.warning))
-    blocks.append(Table(("verdict", "found"), ((Badge(check.verdict, _COLOURS[check.verdict]), check.sentence),)))
+    blocks.append(Table(("verdict", "result"), ((Badge(check.verdict, _COLOURS[check.verdict]), check.sentence),)))
     blocks += [Heading("What it says, and what it costs"), Table(("", ""), _figures(check))]
     if check.arms:
         blocks += [Heading("Costs so far by arm"), *_arms(check)]
@@ -65,8 +65,8 @@ def _cost(cost: Budget | Guarantee | None) -> str:
     if cost is None:
         return "none"
     if isinstance(cost, Budget):
-        return stated(cost)
-    return f"{stated(cost)} in {cost.unit}, by {cost.theorem}"
+        return cost_text(cost)
+    return f"{cost_text(cost)} in {cost.unit}, by {cost.theorem}"
 
 
 def _split(sentence: str) -> tuple[str, str]:

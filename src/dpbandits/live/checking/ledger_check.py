@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dpbandits._validate import check_kind, shown
+from dpbandits._validate import check_kind, value_text
 from dpbandits.errors import InvalidInput, LedgerError, WrongKind
 from dpbandits.live.checking.promise import Promise, read_promise
 from dpbandits.live.checking.release_rows import Releases
@@ -13,8 +13,8 @@ from dpbandits.live.checking.verdict import (
     BrokenPromise,
     LedgerCheck,
     Undecidable,
-    stated,
-    told_apart,
+    cost_text,
+    distinct_texts,
 )
 from dpbandits.live.schedule_cost import exceeds
 from dpbandits.policies import Policy
@@ -61,6 +61,12 @@ def check_ledger(
             rows are missing at the end, or were added. It may be an earlier one: it vouches for the rows up to its own.
         policy: the class of a policy that is not one of the built-in ones.
 
+    Returns:
+        The verdict, its reasons, and which checks were made. A text that is not a ledger is a verdict, not an error.
+
+    Raises:
+        InvalidInput: the head is not that of a row, or the class is not that of the policy in the ledger.
+
     >>> import dpbandits as dpb
     >>> bandit = dpb.Bandit(dpb.DPIMED(epsilon=1.0), arms=["A", "B"])
     >>> for _ in range(10):
@@ -101,7 +107,7 @@ def check_ledger(
         verdict=DOES_NOT_HOLD if reasons else HOLDS,
         reasons=tuple(reasons),
         checked=(*check.checked, _ROW_0, *_ROWS),
-        unchecked=(*check.unchecked, *([_UNCHECKED_COST] if promise.cost_is_told else [])),
+        unchecked=(*check.unchecked, *([_UNCHECKED_COST] if promise.is_cost_taken_on_trust else [])),
         policy=label(promise.configuration.policy),
         promised=promise.terms.person,
         whole=promise.person_cost,
@@ -118,11 +124,11 @@ def _row_of(head: Head | str, ledger: Ledger) -> int:
             if row.hash == head:
                 return row.number
         raise LedgerError(f"{end}, and no row has the hash of the given head, {head}.")
-    number, hashed = head
+    number, digest = head
     if not 0 <= number < len(ledger):
-        raise LedgerError(f"{end}, and the given head is row {shown(number)} with hash {hashed[:64]}.")
-    if ledger[number].hash != hashed:
-        raise LedgerError(f"Row {number} has hash {ledger[number].hash}, and in the given head it has {hashed[:64]}.")
+        raise LedgerError(f"{end}, and the given head is row {value_text(number)} with hash {digest[:64]}.")
+    if ledger[number].hash != digest:
+        raise LedgerError(f"Row {number} has hash {ledger[number].hash}, and in the given head it has {digest[:64]}.")
     return number
 
 
@@ -143,11 +149,11 @@ def _cost_problems(promise: Promise, spent: Guarantee | None, claim: Budget | No
     problems = []
     promised = promise.terms.one_reward
     # Pure costs are added up exactly, from the scales of the rows: the same on every machine.
-    if spent is None or exceeds(spent, promised, promise.same if spent.delta else 0.0):
-        cost = "more than can be bounded" if spent is None else stated(spent)
-        problems.append(f"The releases cost {cost} in one reward, and row 0 promises {stated(promised)}.")
+    if spent is None or exceeds(spent, promised, promise.tolerance if spent.delta else 0.0):
+        cost = "more than can be bounded" if spent is None else cost_text(spent)
+        problems.append(f"The releases cost {cost} in one reward, and row 0 promises {cost_text(promised)}.")
     if claim is not None and not promise.allows(claim):
-        cost, claimed = told_apart(promise.person_cost, claim)
+        cost, claimed = distinct_texts(promise.person_cost, claim)
         problems.append(f"The schedule of row 0 costs {cost}, and the claim is {claimed}.{_at_delta(promise, claim)}")
     return problems
 
@@ -172,10 +178,10 @@ def _of_person(spent: Guarantee | None, promise: Promise) -> Guarantee | None:
 
 def _check_arguments(text: object, claim: object, head: object, policy: object) -> None:
     if not isinstance(text, str):
-        raise WrongKind(f"Expected a ledger as text, not {shown(text)}.")
+        raise WrongKind(f"Expected a ledger as text, not {value_text(text)}.")
     if claim is not None:
         check_kind(Budget, "a Budget, such as Budget(epsilon=1)", claim=claim)
     if not isinstance(head, str):
         validated_head(head)
     if policy is not None and not (isinstance(policy, type) and issubclass(policy, Policy)):
-        raise WrongKind(f"Expected policy={shown(policy)} to be the class of a policy.")
+        raise WrongKind(f"Expected policy={value_text(policy)} to be the class of a policy.")

@@ -42,7 +42,7 @@ def whole_cost(policy: Policy, horizon: float, schedule: Schedule, grid: int) ->
 
 
 def _is_too_long(schedule: Schedule) -> bool:
-    """Tell whether so many losses add up that it takes minutes. With delta > 0 there is a quick bound for those."""
+    """Tell whether adding up the losses would take minutes. With delta > 0 there is a quick bound instead."""
     return schedule.is_cumulative and block_of(schedule, _MOST_ADDED_UP) is not None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live.checking.assignment_ranges import AssignmentRange, fit_together
 from dpbandits.live.checking.promise import Promise
@@ -66,15 +66,15 @@ class Releases:
     def _problems(self, content: dict[str, Any]) -> list[str]:
         """Return what is wrong with a row. What it cost is counted all the same, where it can be."""
         if content.keys() != COLUMNS.keys():
-            odd = ", ".join(shown(column) for column in sorted(content.keys() ^ COLUMNS.keys())[:3])
+            odd = ", ".join(value_text(column) for column in sorted(content.keys() ^ COLUMNS.keys())[:3])
             return [f"has other columns than a release: {odd} (missing or unknown)."]
         for column, kind in COLUMNS.items():
             if type(content[column]) is not kind:
-                return [f"has {column}={shown(content[column])}, which is not {_KINDS[kind]}."]
+                return [f"has {column}={value_text(content[column])}, which is not {_KINDS[kind]}."]
         arm, number = content["arm"], content["release"]
         arms = self.promise.configuration.arms
         if not 0 <= arm < len(arms):
-            return [f"has arm={shown(arm)}, and there are {len(arms)}, from 0 on."]
+            return [f"has arm={value_text(arm)}, and there are {len(arms)}, from 0 on."]
         expected = len(self.events[arm]) + 1
         try:
             self.events[arm][number].append(DiscreteLaplaceEvent(content["scale"], self.promise.grid))
@@ -82,7 +82,7 @@ class Releases:
             return [f"has scale={content['scale']}, which cannot be the scale of noise."]
         problems = self._noise_problems(content)
         if number != expected:
-            return [*problems, f"is release {shown(number)} of arm {arm}, where release {expected} comes next."]
+            return [*problems, f"is release {value_text(number)} of arm {arm}, where release {expected} comes next."]
         block = self.promise.block(number - 1)
         if block is None:
             return [*problems, f"is release {number} of arm {arm}, after the last one of the schedule."]
@@ -91,9 +91,9 @@ class Releases:
     def _noise_problems(self, content: dict[str, Any]) -> Iterable[str]:
         grid, scale = self.promise.grid, content["scale"]
         if content["mechanism"] != MECHANISM:
-            yield f"has mechanism={shown(content['mechanism'])}, not {MECHANISM!r}."
+            yield f"has mechanism={value_text(content['mechanism'])}, not {MECHANISM!r}."
         if content["sensitivity"] != grid:
-            yield f"has sensitivity={shown(content['sensitivity'])}, and one reward can move the sum by {grid}."
+            yield f"has sensitivity={value_text(content['sensitivity'])}, and one reward can move the sum by {grid}."
         if content["epsilon"] != ratio_up(grid, scale):
             yield f"has epsilon={content['epsilon']}, and its noise costs {ratio_up(grid, scale)}."
         steps = content["value"] * grid
@@ -104,16 +104,18 @@ class Releases:
         scheduled = block.scale * self.promise.grid
         if not scheduled * _BELOW <= content["scale"] <= scheduled * _ABOVE:
             yield f"has scale={content['scale']}, and its release in the schedule has {scheduled}."
-        if content["count"] != block.last - block.first + 1:
-            yield f"has count={shown(content['count'])}, and its sum is one of {block.last - block.first + 1} rewards."
+        count = block.last - block.first + 1
+        if content["count"] != count:
+            yield f"has count={value_text(content['count'])}, and its sum is one of {count} rewards."
 
     def _place_problems(self, content: dict[str, Any], block: Block) -> Iterable[str]:
-        """What can be said of assignment numbers: the blocks of an arm fill one after the other."""
+        """What can be said about assignment numbers: the blocks of an arm fill one after the other."""
         first, last, ranges = content["first"], content["last"], self.ranges[content["arm"]]
         entered = block.last - self.promise.schedule.count(content["release"] - 1)  # in this block, not before
         ranges.append(AssignmentRange(first, last, entered))
         if not 1 <= first <= last <= MAX_HORIZON:
-            yield f"has first={shown(first)} and last={shown(last)}, which cannot be the numbers of assignments."
+            numbers = f"first={value_text(first)} and last={value_text(last)}"
+            yield f"has {numbers}, which cannot be the numbers of assignments."
         elif last > first if entered == 1 else last - first + 1 < entered:
             yield f"goes from assignment {first} to {last}, and {entered} entered."
         elif len(ranges) > 1 and first <= ranges[-2].last:

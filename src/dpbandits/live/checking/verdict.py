@@ -1,9 +1,9 @@
-"""What a check of a ledger found: a verdict, its reasons, and what was and could not be looked at."""
+"""The result of checking a ledger: the verdict, its reasons, what was checked and what cannot be."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.privacy import Budget, Guarantee
 from dpbandits.privacy.ledger import Head
 
@@ -15,15 +15,15 @@ _END_UNCHECKED = (
     "The end of the ledger was not checked: without the head that was kept elsewhere, "
     "rows may be missing or added there."
 )
-_SHOWN = 10  # reasons in the text; `to_dict` has all
+_LISTED = 10  # reasons in the text; `to_dict` has all
 
 
 class BrokenPromise(Exception):
-    """What makes a ledger one that does not hold. The message is the reason."""
+    """Raised when a ledger does not hold. The message is the reason."""
 
 
 class Undecidable(Exception):
-    """What leaves the question open. The message is the reason."""
+    """Raised when nobody can tell whether a ledger holds. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ArmSpent:
 
 @dataclass(frozen=True)
 class LedgerCheck:
-    """What `check_ledger` found.
+    """The result of `check_ledger`.
 
     `spent` is what the rows cost the reward, or the person, that lost most. With delta = 0 it is exact; otherwise it
     shows progress and is not proved, since how many releases an arm has had depends on what was released. `whole` is
@@ -68,15 +68,15 @@ class LedgerCheck:
 
     @property
     def warning(self) -> str | None:
-        """What has to be known before the verdict: which rows no head covers."""
+        """What a reader must know before the verdict: which rows no head covers."""
         if not self.head_checked:
             return _END_UNCHECKED
         if not self.rows_after_head:
             return None
         covered = self.rows - 1 - self.rows_after_head
         return (
-            f"The head covers the rows up to {covered:,}, and not the {counted(self.rows_after_head, 'row')} after it: "
-            "at the end, rows may be missing or added."
+            f"The head covers the rows up to {covered:,}, and not the {count_text(self.rows_after_head, 'row')} after "
+            "it: at the end, rows may be missing or added."
         )
 
     @property
@@ -86,15 +86,17 @@ class LedgerCheck:
             return f"Cannot be told: {_lowered(self.reasons[0])}"
         if self.verdict == DOES_NOT_HOLD:
             more = len(self.reasons) - 1
-            return f"Does not hold: {_lowered(self.reasons[0])}" + (f" {counted(more, 'more reason')}." if more else "")
+            return f"Does not hold: {_lowered(self.reasons[0])}" + (
+                f" {count_text(more, 'more reason')}." if more else ""
+            )
         assert self.whole is not None
         assert self.spent is not None
         assert self.promised is not None
-        claimed = "" if self.claim is None else f" and the {stated(self.claim)} of the claim"
+        claimed = "" if self.claim is None else f" and the {cost_text(self.claim)} of the claim"
         return (
-            f"Holds: {counted(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
-            f"{stated(self.spent)} in {self.whole.unit}, and in the end at most {stated(self.whole)}: within the "
-            f"{stated(self.promised)} that row 0 promises{claimed}."
+            f"Holds: {count_text(self.rows - 1, 'release')} of {self.policy}, as row 0 lays down. So far they cost "
+            f"{cost_text(self.spent)} in {self.whole.unit}, and in the end at most {cost_text(self.whole)}: within the "
+            f"{cost_text(self.promised)} that row 0 promises{claimed}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,9 +122,9 @@ class LedgerCheck:
         lines = [] if self.warning is None else [self.warning]
         lines.append(self.sentence)
         if len(self.reasons) > 1:
-            lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_SHOWN])]
-            if len(self.reasons) > _SHOWN:
-                lines.append(f"- and {len(self.reasons) - _SHOWN:,} more.")
+            lines += ["Reasons:", *(f"- {reason}" for reason in self.reasons[:_LISTED])]
+            if len(self.reasons) > _LISTED:
+                lines.append(f"- and {len(self.reasons) - _LISTED:,} more.")
         failed = " (what failed is listed above)" if self.verdict == DOES_NOT_HOLD else ""
         for title, items in ((f"Checked{failed}:", self.checked), ("Cannot be checked:", self.unchecked)):
             lines += [title, *(f"- {item}" for item in items)] if items else []
@@ -131,17 +133,17 @@ class LedgerCheck:
         return "\n".join(lines)
 
 
-def stated(cost: Budget | Guarantee) -> str:
-    """Return a cost in few words; one that is not proved is "about" so much."""
+def cost_text(cost: Budget | Guarantee) -> str:
+    """Return a cost in few words, with "about" if it is not proved."""
     about = "about " if isinstance(cost, Guarantee) and not cost.proved else ""
     return f"{about}epsilon = {cost.epsilon:.6g}" + (f", delta = {cost.delta:.3g}" if cost.delta else "")
 
 
-def told_apart(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
-    """Return two different costs in words that differ: with all digits, where few are the same."""
-    words = stated(cost), stated(allowed)
-    if words[0] != words[1]:
-        return words
+def distinct_texts(cost: Guarantee, allowed: Budget | Guarantee) -> tuple[str, str]:
+    """Return two costs as texts that differ: with all digits, if a few are not enough."""
+    texts = cost_text(cost), cost_text(allowed)
+    if texts[0] != texts[1]:
+        return texts
     return (
         f"epsilon = {cost.epsilon!r}, delta = {cost.delta!r}",
         f"epsilon = {allowed.epsilon!r}, delta = {allowed.delta!r}",

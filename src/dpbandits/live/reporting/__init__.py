@@ -1,4 +1,4 @@
-"""What a live experiment shows its owner: a page, a figure, tables, the words of `dpbandits show`.
+"""What a live experiment shows its owner: a page, a figure, tables, the text of `dpbandits show`.
 
-All of it is made of an `Overview`, which has nothing that may not be shown.
+All of it is made from an `Overview`, which has nothing that may not be shown.
 """

@@ -1,4 +1,4 @@
-"""Tables of a live experiment for pandas."""
+"""The arms of a live experiment as a pandas table."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING

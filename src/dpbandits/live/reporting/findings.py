@@ -8,23 +8,23 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.live.estimates import Comparison, Estimate, difference
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95
-_MAY_STAY = "Arms that seem worse get few people, so it may stay undecided for long: that is what a bandit is for."
+_MAY_STAY = "Arms that seem worse get few people, so it may stay undecided for long; that is what a bandit is for."
 NOTHING, DECIDED, UNDECIDED = "nothing released yet", "decided", "undecided"
 _NAMED = 5  # arms in a sentence
 
 
-def printable(text: object) -> str:
+def printable_text(text: object) -> str:
     """Return a text without anything that a terminal, a page or a picture could obey."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in str(text))
 
 
-def shortened(name: str, longest: int) -> str:
+def shortened_name(name: str, longest: int) -> str:
     """Return a name cut in its middle, since long names often differ at their end alone."""
     if len(name) <= longest:
         return name
@@ -47,7 +47,7 @@ def short_names(names: Sequence[str], longest: int) -> list[str]:
         before = different[0][:begin] if begin <= room else f"{different[0][:room]}…"
         after = "…" if end else ""
         names = [f"{before}{own[name]}{after}" for name in names]
-    return [shortened(name, longest) for name in names]
+    return [shortened_name(name, longest) for name in names]
 
 
 def _shared(texts: Sequence[str]) -> int:
@@ -55,10 +55,10 @@ def _shared(texts: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False)))
 
 
-def enumerated(names: Sequence[str]) -> str:
+def enumeration(names: Sequence[str]) -> str:
     """Return names as a part of a sentence.
 
-    >>> enumerated(["A", "B", "C"]), enumerated(["A"])
+    >>> enumeration(["A", "B", "C"]), enumeration(["A"])
     ('A, B and C', 'A')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -69,7 +69,7 @@ class Findings:
 
     def __init__(self, overview: Overview) -> None:
         self.overview = overview
-        self.names = tuple(map(printable, overview.arms))
+        self.names = tuple(map(printable_text, overview.arms))
         self.estimates: tuple[Estimate, ...] = tuple(overview.estimates(CONFIDENCE).values())
 
     @property
@@ -108,7 +108,7 @@ class Findings:
         return tuple(sorted(range(len(self.names)), key=lambda number: -_mean(self.estimates[number])))
 
     def standing(self, number: int) -> str:
-        """Return what can be said of one arm in a word or two."""
+        """Return what can be said about one arm in a word or two."""
         if not self.releases:
             return "not known"
         if not self.may_be_best(number):
@@ -118,26 +118,28 @@ class Findings:
         return "may be best"
 
     def comparison(self, number: int) -> Comparison:
-        """Return what is known of the leader against another arm."""
+        """Return what is known about the leader compared with another arm."""
         return difference(self.estimates[number], self.estimates[self.leader], CONFIDENCE)
 
     @property
     def status(self) -> str:
         """Which policy, how many assignments, how much was released."""
-        assignments = counted(self.overview.assigned, "assignment")
-        arms, releases = counted(len(self.names), "arm"), counted(self.releases, "release")
-        return f"{printable(label(self.overview.configuration.policy))}: {assignments} to {arms}, {releases} so far."
+        assignments = count_text(self.overview.assigned, "assignment")
+        arms, releases = count_text(len(self.names), "arm"), count_text(self.releases, "release")
+        return (
+            f"{printable_text(label(self.overview.configuration.policy))}: {assignments} to {arms}, {releases} so far."
+        )
 
     @property
     def verdict(self) -> str:
         """What can be said about which arm is the best."""
         if self.state == NOTHING:
             return "Nothing has been released yet, so nothing can be said about the arms."
-        leader = shortened(self.names[self.leader], 60)
+        leader = shortened_name(self.names[self.leader], 60)
         if self.state == DECIDED:
             return f"{leader} is the best arm, with 95% confidence."
-        others = [shortened(self.names[number], 60) for number in self.contenders if number != self.leader]
-        named = enumerated(others) if len(others) <= _NAMED else counted(len(others), "other arm")
+        others = [shortened_name(self.names[number], 60) for number in self.contenders if number != self.leader]
+        named = enumeration(others) if len(others) <= _NAMED else count_text(len(others), "other arm")
         is_all = len(others) == len(self.names) - 1
         rest = "" if is_all else " No other arm is the best, with 95% confidence."
         return (

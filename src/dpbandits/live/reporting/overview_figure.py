@@ -1,10 +1,10 @@
-"""The figure of a live experiment: who got which arm, what is known of every arm, how much of the budget is spent."""
+"""The figure of a live experiment: who got which arm, the estimates, and how much of the budget is spent."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpbandits._extras import require_extras
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.reporting.findings import CONFIDENCE, Findings, short_names
 from dpbandits.live.reporting.release_history import estimates_over_releases, spent_over_releases
@@ -43,12 +43,12 @@ def overview_figure(overview: Overview) -> "Figure":
 
 
 def _draw_allocation(axes: "Axes", findings: Findings) -> None:
-    chosen = _chosen(findings)
-    axes.barh(range(len(chosen)), [findings.overview.assigned_to[number] for number in chosen], color=COLOURS[1])
-    _name_rows(axes, findings, chosen)
+    arms = _arms_with_rows(findings)
+    axes.barh(range(len(arms)), [findings.overview.assigned_to[number] for number in arms], color=COLOURS[1])
+    _name_rows(axes, findings, arms)
     axes.set_xlabel("assignments")
-    best = "" if len(chosen) == len(findings.names) else f"; the {len(chosen)} arms with the best estimates"
-    axes.set_title(counted(findings.overview.assigned, "assignment") + best, fontsize="medium", loc="left")
+    best = "" if len(arms) == len(findings.names) else f"; the {len(arms)} arms with the best estimates"
+    axes.set_title(count_text(findings.overview.assigned, "assignment") + best, fontsize="medium", loc="left")
 
 
 def _draw_history(axes: "Axes", findings: Findings) -> None:
@@ -72,13 +72,13 @@ def _draw_history(axes: "Axes", findings: Findings) -> None:
 
 
 def _draw_intervals(axes: "Axes", findings: Findings) -> None:
-    chosen = _chosen(findings)
-    for place, number in enumerate(chosen):
+    arms = _arms_with_rows(findings)
+    for place, number in enumerate(arms):
         estimate = findings.estimates[number]
         axes.plot([estimate.low, estimate.high], [place, place], color=COLOURS[1], linewidth=2.5)
         if estimate.mean is not None:
             axes.plot(estimate.mean, place, "o", color=COLOURS[2], markersize=4)
-    _name_rows(axes, findings, chosen)
+    _name_rows(axes, findings, arms)
     axes.set_xlim(*findings.overview.configuration.rewards.bounds)
     axes.set_xlabel("mean reward")
     axes.set_title("Estimates with 95% intervals", fontsize="medium", loc="left")
@@ -99,13 +99,13 @@ def _draw_budget(axes: "Axes", findings: Findings) -> None:
     axes.legend(frameon=False, fontsize="small", loc="lower right")
 
 
-def _chosen(findings: Findings) -> list[int]:
+def _arms_with_rows(findings: Findings) -> list[int]:
     """Return the arms that have a row: all of them, or those with the best estimates."""
     return sorted(findings.ranking[:_MOST_ARMS])
 
 
-def _name_rows(axes: "Axes", findings: Findings, chosen: list[int]) -> None:
-    axes.set_yticks(range(len(chosen)), _labels([findings.names[number] for number in chosen]), fontsize="small")
+def _name_rows(axes: "Axes", findings: Findings, arms: list[int]) -> None:
+    axes.set_yticks(range(len(arms)), _labels([findings.names[number] for number in arms]), fontsize="small")
     axes.invert_yaxis()
 
 

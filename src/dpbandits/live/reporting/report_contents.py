@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from dpbandits._phrases import counted
+from dpbandits._phrases import count_text
 from dpbandits.document import (
     Badge,
     Block,
@@ -17,9 +17,9 @@ from dpbandits.document import (
     Pictures,
     Table,
 )
-from dpbandits.live.checking.verdict import stated
-from dpbandits.live.estimates import rounded
-from dpbandits.live.reporting.findings import DECIDED, Findings, shortened
+from dpbandits.live.checking.verdict import cost_text
+from dpbandits.live.estimates import rounded_texts
+from dpbandits.live.reporting.findings import DECIDED, Findings, shortened_name
 from dpbandits.live.reporting.svg_charts import WIDTH, bars_svg, budget_svg, intervals_svg
 from dpbandits.policies import is_ours
 from dpbandits.privacy import Guarantee
@@ -48,7 +48,7 @@ _NOT_SHOWN = (
 
 
 def contents(findings: Findings, most_arms: int, most_releases: int) -> list[Block]:
-    """Return the whole report, with so many arms and releases at most."""
+    """Return the whole report, with at most this many arms and releases."""
     kind = "holds" if findings.state == DECIDED else "undecided"
     status = (findings.status, findings.verdict, findings.prospect)
     return [
@@ -68,24 +68,24 @@ def contents(findings: Findings, most_arms: int, most_releases: int) -> list[Blo
 
 
 def _arms(findings: Findings, most: int) -> list[Block]:
-    chosen = range(len(findings.names)) if len(findings.names) <= most else findings.ranking[:most]
-    names = [findings.names[number] for number in chosen]
-    estimates = [findings.estimates[number] for number in chosen]
-    counts = [findings.overview.assigned_to[number] for number in chosen]
+    arms = range(len(findings.names)) if len(findings.names) <= most else findings.ranking[:most]
+    names = [findings.names[number] for number in arms]
+    estimates = [findings.estimates[number] for number in arms]
+    counts = [findings.overview.assigned_to[number] for number in arms]
     shares = [count / max(findings.overview.assigned, 1) for count in counts]
     low, high = findings.overview.configuration.rewards.bounds
-    shown = partial(_shown, bounds=(low, high))
+    value_text = partial(_value_text, bounds=(low, high))
     rows: list[tuple[Cell, ...]] = [
         (
             name,
             f"{count:,}",
             f"{share:.1%}",
-            "none yet" if estimate.mean is None else shown(estimate.mean),
-            f"{shown(estimate.low)} to {shown(estimate.high)}",
+            "none yet" if estimate.mean is None else value_text(estimate.mean),
+            f"{value_text(estimate.low)} to {value_text(estimate.high)}",
             f"{estimate.rewards:,}",
             findings.standing(number),
         )
-        for number, name, count, share, estimate in zip(chosen, names, counts, shares, estimates, strict=True)
+        for number, name, count, share, estimate in zip(arms, names, counts, shares, estimates, strict=True)
     ]
     intervals = [(estimate.low, estimate.mean, estimate.high) for estimate in estimates]
     pictures = (
@@ -110,7 +110,7 @@ def _arms(findings: Findings, most: int) -> list[Block]:
             "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
             "an arm are independent with the same mean. A missing answer counts as "
             f'{findings.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
-            f"{_lacking(findings)}"
+            f"{_missing_arms_text(findings)}"
         ),
         Pictures(pictures),
         Table(header, tuple(rows), numeric=True),
@@ -118,13 +118,13 @@ def _arms(findings: Findings, most: int) -> list[Block]:
     if findings.overview.configuration.contributions > 1:
         blocks.append(Paragraph("Several rewards of one person are not independent: the intervals may be too narrow."))
     if len(names) < len(findings.names):
-        left = counted(len(findings.names) - len(names), "more arm")
+        left = count_text(len(findings.names) - len(names), "more arm")
         blocks.append(Paragraph(f"These have the best estimates so far. There are {left}."))
     return blocks
 
 
-def _shown(value: float, bounds: tuple[float, float]) -> str:
-    return rounded(value, *bounds)[0]
+def _value_text(value: float, bounds: tuple[float, float]) -> str:
+    return rounded_texts(value, *bounds)[0]
 
 
 def _comparisons(findings: Findings) -> list[Block]:
@@ -132,37 +132,39 @@ def _comparisons(findings: Findings) -> list[Block]:
         return []
     others = [number for number in range(len(findings.names)) if number != findings.leader]
     others.sort(key=lambda number: -findings.estimates[number].high)
-    leader = shortened(findings.names[findings.leader], 60)
+    leader = shortened_name(findings.names[findings.leader], 60)
     items: list[tuple[str, Inline]] = []
     for number in others[:_COMPARED]:
-        compared = findings.comparison(number)
-        low, high = rounded(compared.low, compared.high)
-        is_better = compared.verdict == "better"
+        comparison = findings.comparison(number)
+        low, high = rounded_texts(comparison.low, comparison.high)
+        is_better = comparison.verdict == "better"
         items.append(
             (
-                f"Against {shortened(findings.names[number], 60)}:",
+                f"Against {shortened_name(findings.names[number], 60)}:",
                 f"better by {low} to {high}."
                 if is_better
                 else f"undecided, the difference is between {low} and {high}.",
             )
         )
-    blocks: list[Block] = [Heading(shortened(f"{leader} against the others", 90)), Bullets(tuple(items))]
+    blocks: list[Block] = [Heading(shortened_name(f"{leader} against the others", 90)), Bullets(tuple(items))]
     rest = others[_COMPARED:]
     if rest:
         worse = sum(not findings.may_be_best(number) for number in rest)
         undecided = len(rest) - worse
         blocks.append(
             Paragraph(
-                f"Of the other {counted(len(rest), 'arm')}, {worse:,} {'is' if worse == 1 else 'are'} not the best, "
+                f"Of the other {count_text(len(rest), 'arm')}, {worse:,} {'is' if worse == 1 else 'are'} not the best, "
                 f"with 95% confidence, and {undecided:,} may be."
             )
         )
     return blocks
 
 
-def _lacking(findings: Findings) -> str:
-    lacking = findings.overview.assigned - sum(findings.overview.assigned_to)
-    return f" Of {counted(lacking, 'assignment')}, made by an early version, the arm is not known." if lacking else ""
+def _missing_arms_text(findings: Findings) -> str:
+    missing = findings.overview.assigned - sum(findings.overview.assigned_to)
+    return (
+        f" Of {count_text(missing, 'assignment')}, made by an early version, the arm is not known." if missing else ""
+    )
 
 
 # ---- what is promised
@@ -174,7 +176,7 @@ def _promise(findings: Findings) -> list[Block]:
     share = spent.epsilon / spent.budget if spent.budget else 0.0
     about = "about " if spent.delta else ""
     items: list[tuple[str, Inline]] = [
-        ("In plain words:", _plainly(terms.person, contributions)),
+        ("In plain words:", _plain_words(terms.person, contributions)),
         ("Exactly:", f"{terms.person}."),
         ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(findings, spent.delta)}"),
         (
@@ -192,7 +194,7 @@ def _promise(findings: Findings) -> list[Block]:
     return [Heading("What is promised"), Bullets(tuple(items)), Pictures((picture,))]
 
 
-def _plainly(guarantee: Guarantee, contributions: int) -> str:
+def _plain_words(guarantee: Guarantee, contributions: int) -> str:
     whose = "one answer" if contributions == 1 else f"the answers of one person, up to {contributions} of them,"
     it, them = ("it", "that answer") if contributions == 1 else ("they", "them")
     factor = math.exp(min(guarantee.epsilon, 700.0))
@@ -246,8 +248,8 @@ def _releases(findings: Findings, most: int) -> list[Block]:
     note = "" if findings.releases <= most else f"The last {most:,} of {findings.releases:,}; the ledger has all. "
     blocks.append(
         Paragraph(
-            f"{note}A release is the noisy sum {what}, each scaled to [0, 1]. Its noise is typically as large as "
-            '"noise" says. Nothing else about the rewards was ever released.'
+            f'{note}A release is the noisy sum {what}, each scaled to [0, 1]. The column "noise" says how large its '
+            "noise typically is. Nothing else about the rewards was ever released."
         )
     )
     header = ("arm", "row", "release", "rewards", "noise", "epsilon", "value")
@@ -262,7 +264,7 @@ def _checking(findings: Findings) -> list[Block]:
         ("Export:", Code('pathlib.Path("trial.jsonl").write_text(bandit.ledger.to_jsonl())')),
         ("Check:", Code(f"dpbandits ledger verify trial.jsonl --head {number}:{digest}{own}")),
     )
-    promised = stated(findings.overview.terms.person)
+    promised = cost_text(findings.overview.terms.person)
     return [
         Heading("Check it"),
         Paragraph(

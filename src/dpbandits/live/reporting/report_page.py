@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from dpbandits._validate import shown
+from dpbandits._validate import value_text
 from dpbandits._writing import write_file
 from dpbandits.document import to_html
 from dpbandits.errors import InvalidInput
@@ -21,13 +21,15 @@ def overview_page(overview: Overview) -> bytes:
 
 
 def write_page(path: object, overview: Overview, protected: Iterable[Path]) -> Path:
-    """Write the page to a file, unless that is one of those which are to be kept."""
+    """Write the page to a file, unless that is one of the protected ones."""
     target = page_path(path, protected)
     try:
         return write_file(target, overview_page(overview))
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise InvalidInput(f"Expected path={shown(str(target))} to be one that can be written: {reason}.") from None
+        raise InvalidInput(
+            f"Expected path={value_text(str(target))} to be one that can be written: {reason}."
+        ) from None
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -40,9 +42,9 @@ def _is_same(one: Path, other: Path) -> bool:
 def page_path(path: object, protected: Iterable[Path]) -> Path:
     """Return the path of a page; that of a journal or its mark is refused, which the page would overwrite."""
     if not isinstance(path, str | os.PathLike) or Path(path).suffix.lower() != ".html":
-        raise InvalidInput(f"Expected path={shown(path)} to be that of a file that ends in .html.")
+        raise InvalidInput(f"Expected path={value_text(path)} to be that of a file that ends in .html.")
     target = Path(path)
     for file in protected:
         if _is_same(target, file):
-            raise InvalidInput(f"Expected path={shown(str(target))} to be neither the journal nor its mark.")
+            raise InvalidInput(f"Expected path={value_text(str(target))} to be neither the journal nor its mark.")
     return target

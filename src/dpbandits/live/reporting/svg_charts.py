@@ -63,10 +63,10 @@ def intervals_svg(
 def budget_svg(title: str, label: str, share: float) -> bytes:
     """Draw how much of a whole is used."""
     span = WIDTH - _LEFT - 24
-    used = span * min(share, 1.0)
+    length = span * min(share, 1.0)
     parts = [
         f'<rect class="rest" x="{_LEFT}" y="{_y(0) - 7}" width="{span}" height="14"/>',
-        f'<rect class="bar" x="{_LEFT}" y="{_y(0) - 7}" width="{used:.1f}" height="14"/>',
+        f'<rect class="bar" x="{_LEFT}" y="{_y(0) - 7}" width="{length:.1f}" height="14"/>',
     ]
     return _svg(title, [label], parts)
 

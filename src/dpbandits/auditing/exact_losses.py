@@ -3,7 +3,7 @@
 A policy is played with `Secret` rewards, by usual noise and by noise of an adversary, who sends it down action
 sequences that chance would hardly find. The loss of a reward is the sum, over the releases it is in, of how far their
 noise must move to hide it; with delta, and for Gaussian noise, the accountant composes them (account.py). This is exact
-for every run that was played. What it says of other runs, docs/auditing.md explains.
+for every run that was played. What it says about other runs, docs/auditing.md explains.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from dpbandits import _validate
 from dpbandits._progress import Progress
-from dpbandits.auditing.account import Shown
+from dpbandits.auditing.account import CertainLoss
 from dpbandits.auditing.claims import claim_to_test
-from dpbandits.auditing.reached import Reached
+from dpbandits.auditing.kernel_coverage import KernelCoverage
 from dpbandits.auditing.runs import FULLY_FOLLOWED, MOST_RUNS, Part, Runs, Size, reachable
 from dpbandits.policies.catalogue import is_ours
 from dpbandits.policies.policy import Policy, validated_size
@@ -35,13 +35,13 @@ UPPER_BOUND = "the losses of a run add up to more than is claimed, and that is a
 class ExactAudit:
     """What every reward loses, over all runs played.
 
-    The runs come in `parts`, each with a number of arms and of steps. What is said of one part, from `arms` to
-    `adversary`, is said of the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
+    The runs come in `parts`, each with a number of arms and of steps. What is said about one part, from `arms` to
+    `adversary`, is said about the worst. `losses` has, for every time, the most that its reward lost, in the sum of its
     pure losses (for Gaussian noise: the root of twice its zCDP). `epsilon` is what the worst reward, number `worst`,
-    loses at the claim's delta at most, by the accountant; `shown` is what is certainly lost. With a `leak` a secret was
-    read without noise, and nothing bounds its loss. What is `unknown` is something that this account cannot tell, and
-    then there is no verdict unless the rest certainly exceeds the claim. Lines of the policy's kernels that no run has
-    executed are `unreached`, as file:line.
+    loses at the claim's delta at most, by the accountant; `shown` is what is certainly lost. With a `leak` a
+    secret was read without noise, and nothing bounds its loss. What is `unknown` is something that this account cannot
+    tell, and then there is no verdict unless the rest certainly exceeds the claim. Lines of the policy's kernels that
+    no run has executed are `unreached`, as file:line.
     """
 
     policy: Policy
@@ -57,9 +57,9 @@ class ExactAudit:
         return self._worst.exceeds
 
     @property
-    def shown(self) -> Shown:
-        """What is certain: a loss, the time of the reward that has it, and who chose the noise."""
-        return self._worst.shown
+    def shown(self) -> CertainLoss:
+        """The largest loss that is certain, the time of the reward that has it, and who chose the noise."""
+        return self._worst.certain_loss
 
     @property
     def runs(self) -> int:
@@ -119,8 +119,8 @@ class ExactAudit:
         """Return a form that JSON can hold; a loss without a bound is "infinity"."""
         return {
             **{"policy": repr(self.policy), "arms": self.arms, "horizon": self.horizon, "seed": self.seed},
-            **{"runs": self.runs, "refuted": self.refuted, "epsilon": _plain(self.epsilon), "worst": self.worst},
-            "shown": {**self.shown._asdict(), "epsilon": _plain(self.shown.epsilon)},
+            **{"runs": self.runs, "refuted": self.refuted, "epsilon": _json_number(self.epsilon), "worst": self.worst},
+            "shown": {**self.shown._asdict(), "epsilon": _json_number(self.shown.epsilon)},
             "claim": self.claim.to_dict(),
             "proved": None if self.proved is None else self.proved.to_dict(),
             "proved_by": None if self.proved is None else "dpbandits" if is_ours(self.policy) else "its author",
@@ -129,7 +129,7 @@ class ExactAudit:
             "parts": [
                 {
                     **{"arms": part.arms, "horizon": part.horizon, "runs": part.runs, "steps": part.steps},
-                    **{"claim": part.claim.to_dict(), "epsilon": _plain(part.epsilon)},
+                    **{"claim": part.claim.to_dict(), "epsilon": _json_number(part.epsilon)},
                     **{"worst": part.worst, "adversary": part.adversary, "followed": part.followed},
                 }
                 for part in self.parts
@@ -158,6 +158,12 @@ def exact_audit(
         seed: of the usual noise and the rewards; the same seed gives the same numbers.
         progress: show a bar when it takes longer than a second; by default if standard error is a terminal.
 
+    Returns:
+        The most that every reward lost in any run, and whether that is certainly more than is claimed.
+
+    Raises:
+        InvalidInput: a setting is outside its range, or there is no claim to compare with.
+
     >>> from dpbandits import DPIMED, DPUCB
     >>> exact_audit(DPIMED(epsilon=1.0), horizon=50).epsilon
     1.0
@@ -171,19 +177,19 @@ def exact_audit(
         _validate.integer(f"[1, {LONGEST}]", horizon=1 if horizon is None else horizon)
     parts: list[Part] = []
     sizes = list(_sizes(policy, arms, horizon))
-    reached = Reached(type(policy.configure(sizes[0].arms, sizes[0].horizon).params))
+    coverage = KernelCoverage(type(policy.configure(sizes[0].arms, sizes[0].horizon).params))
     with Progress(MOST_RUNS * len(sizes), "runs", progress) as bar:
         for size in sizes:
-            runs = Runs(policy, size, claim_to_test(policy, size.horizon, claim), seed, reached)
+            runs = Runs(policy, size, claim_to_test(policy, size.horizon, claim), seed, coverage)
             parts.append(runs.play(bar, to_the_last_line=size is sizes[-1] or horizon is not None))
             if parts[-1].exceeds:
                 break
     unknown = next((part.unknown for part in parts if part.unknown is not None), None)
     if unknown is None and any(part.is_open for part in parts):
         unknown = UPPER_BOUND
-    if unknown is None and reached.missing and all(part.epsilon == 0 for part in parts):
+    if unknown is None and coverage.missing and all(part.epsilon == 0 for part in parts):
         unknown = SILENT
-    return ExactAudit(policy, seed, tuple(parts), parts[-1].leak, unknown, reached.missing)
+    return ExactAudit(policy, seed, tuple(parts), parts[-1].leak, unknown, coverage.missing)
 
 
 def _sizes(policy: Policy, arms: int | None, horizon: int | None) -> Iterator[Size]:
@@ -203,8 +209,8 @@ def _sizes(policy: Policy, arms: int | None, horizon: int | None) -> Iterator[Si
 def _stretches(losses: NDArray[np.float64]) -> list[dict[str, float | str]]:
     """Return losses by time, where they change."""
     changes = [0, *(np.flatnonzero(losses[1:] != losses[:-1]) + 1).tolist()]
-    return [{"from": int(place) + 1, "loss": _plain(float(losses[place]))} for place in changes]
+    return [{"from": int(place) + 1, "loss": _json_number(float(losses[place]))} for place in changes]
 
 
-def _plain(loss: float) -> float | str:
+def _json_number(loss: float) -> float | str:
     return "infinity" if loss == float("inf") else loss

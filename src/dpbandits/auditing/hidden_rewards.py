@@ -13,10 +13,10 @@ from dpbandits.mechanisms.linear import Secret
 
 OTHERS = 0
 EVERY, MANY, FEW = 0, 48, 8  # how many rewards of single steps are followed, besides the first and at powers of two
-_BLOCKS = 64  # so many are all followed, and of the later ones fewer and fewer
+_BLOCKS = 64  # the first ones, which are all followed; of the later ones fewer and fewer are
 
 
-class Hidden:
+class HiddenRewards:
     """Random rewards of arms that are more or less good, as secrets; or all of them 0, or 1 (`level`).
 
     `until` maps every term that is followed to the last reward that it means, and `totals` to the sum of its rewards.
@@ -40,7 +40,7 @@ class Hidden:
             self._levels = [level] * arms
 
     def __call__(self, t: int, arm: int, plays: int) -> Secret:
-        """Return the sum of so many rewards of an arm, from time t on."""
+        """Return the sum of the rewards of an arm over `plays` plays, from time t on."""
         level = self._levels[arm]
         if plays == 1:
             total = float(self._dice.random() < level)

@@ -1,4 +1,4 @@
-"""Reached: which parts of a policy's kernels were executed, down to the branch of a line.
+"""KernelCoverage: which parts of a policy's kernels were executed, down to the branch of a line.
 
 What no run has executed, no run has examined: an audit that says which lines these are says how far it goes.
 """
@@ -16,17 +16,17 @@ Place = tuple[int, int, int]  # a line, and the columns of an expression in it
 
 # What plays a policy and what draws its noise is no part of it; formulas of public numbers are tested elsewhere, at all
 # their ends.
-_APART = tuple(part.__name__ for part in (engine, forwarding, response, seeded, exploration, theory))
+_NOT_COVERED = tuple(part.__name__ for part in (engine, forwarding, response, seeded, exploration, theory))
 
 
-class Reached:
+class KernelCoverage:
     """Watches the kernels of a policy while it plays (`with`), and knows what is missing."""
 
     def __init__(self, params: type) -> None:
         steps = {generic.dispatch(params).__code__ for generic in (select, hold, update)}
         modules = ((function, function.__module__ or "") for function in _kernel.KERNELS)  # a doctest has none
-        kernels = {function.__code__ for function, module in modules if not module.startswith(_APART)}
-        self._watched: set[CodeType] = steps | kernels
+        kernels = {function.__code__ for function, module in modules if not module.startswith(_NOT_COVERED)}
+        self._kernels: set[CodeType] = steps | kernels
         self._places: dict[CodeType, list[Place | None]] = {}
         self._missing: dict[CodeType, set[Place]] = {}
         self._before: Any = None
@@ -42,7 +42,7 @@ class Reached:
         lines = {(code.co_filename, line) for code, places in self._missing.items() for line, _, _ in places}
         return tuple(f"{Path(file).name}:{line}" for file, line in sorted(lines))
 
-    def __enter__(self) -> "Reached":
+    def __enter__(self) -> "KernelCoverage":
         self._before = sys.gettrace()
         sys.settrace(self._call)
         return self
@@ -54,7 +54,7 @@ class Reached:
 
     def _call(self, frame: FrameType, event: str, argument: object) -> Any:
         code = frame.f_code
-        if code not in self._watched:
+        if code not in self._kernels:
             return None
         if code not in self._missing:
             self._places[code] = _places(code)

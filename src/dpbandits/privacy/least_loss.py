@@ -36,24 +36,24 @@ def epsilon_below(events: Iterable[Event], delta: float) -> float:
         return pure
     if all(isinstance(event, GaussianEvent) for event in counts):
         return (1 - _GAUSSIAN) * gaussian_epsilon(counts.elements(), delta) if delta > _TINY else 0.0  # type: ignore[arg-type]
-    lost = float_error(counts)  # mass, in the tails, whatever delta is
-    if delta < _LEAST * lost:
+    lost_mass = float_error(counts)  # mass, in the tails, whatever delta is
+    if delta < _LEAST * lost_mass:
         return 0.0
     total = math.sqrt(sum(count * size(event) ** 2 for event, count in counts.items()))
     step = min(total / _STEPS, min(map(size, counts)) / _FINEST)
 
     def distribution(event: Event) -> Any:
-        given: Any = {"pessimistic_estimate": False, "value_discretization_interval": step}
+        options: Any = {"pessimistic_estimate": False, "value_discretization_interval": step}
         if isinstance(event, GaussianEvent):
-            return pld.from_gaussian_mechanism(event.sigma, event.sensitivity, use_connect_dots=False, **given)
+            return pld.from_gaussian_mechanism(event.sigma, event.sensitivity, use_connect_dots=False, **options)
         if isinstance(event, RandomizedResponseEvent):  # "noise" is the chance of an answer drawn by lot
-            return pld.from_randomized_response(2 / (1 + math.exp(event.epsilon)), 2, **given)
+            return pld.from_randomized_response(2 / (1 + math.exp(event.epsilon)), 2, **options)
         assert isinstance(event, LaplaceEvent)
-        return pld.from_laplace_mechanism(1 / event.epsilon, use_connect_dots=False, **given)
+        return pld.from_laplace_mechanism(1 / event.epsilon, use_connect_dots=False, **options)
 
     parts = [distribution(event).self_compose(count) for event, count in counts.items()]
-    composed = reduce(lambda one, other: one.compose(other), parts)
-    return min(pure, float(composed.get_epsilon_for_delta(delta * (1 + _ROUNDING) + lost)))
+    composition = reduce(lambda one, other: one.compose(other), parts)
+    return min(pure, float(composition.get_epsilon_for_delta(delta * (1 + _ROUNDING) + lost_mass)))
 
 
 def _pure(event: Event) -> float:

@@ -8,7 +8,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.auditing.broken import BROKEN
 from dpbandits.auditing.broken.late import TenthAfterManyParams
-from dpbandits.auditing.reached import Reached
+from dpbandits.auditing.kernel_coverage import KernelCoverage
 from dpbandits.auditing.sentences import sentence, verdict
 from dpbandits.engine.game import Game
 from dpbandits.mechanisms import SeededNoise
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.slow
 
 def test_a_branch_that_is_not_taken_is_missing() -> None:
     """The tenth is in one line with the right scale, and only its branch is late."""
-    reached = Reached(TenthAfterManyParams)
+    coverage = KernelCoverage(TenthAfterManyParams)
     before = sys.gettrace()
 
     def play(steps: int) -> set[str]:
         game = Game(BROKEN["tenth-after-1024"].make(1.0, 0.0), 2, steps, SeededNoise(1))
-        with reached:
+        with coverage:
             game.play_blocks(lambda t, arm, plays: 0.5 * plays, steps, "blocks")
-        return {line.split(":")[0] for line in reached.missing}
+        return {line.split(":")[0] for line in coverage.missing}
 
     assert play(1000) == {"late.py", "phases.py"}  # phases.py: nothing comes after the last phase yet
     assert "late.py" not in play(10_000)
@@ -34,26 +34,26 @@ def test_a_branch_that_is_not_taken_is_missing() -> None:
 
 def test_it_names_what_no_run_has_reached() -> None:
     late: Any = BROKEN["tenth-after-1024"].make(1.0, 0.0)
-    found = dpb.exact_audit(late, arms=2, horizon=60)
-    assert not found.refuted
-    (line,) = (line for line in found.unreached if line.startswith("late.py:"))
-    assert f"Never fully reached: {line}" in sentence(found)
-    assert found.to_dict()["unreached"] == list(found.unreached)
+    result = dpb.exact_audit(late, arms=2, horizon=60)
+    assert not result.refuted
+    (line,) = (line for line in result.unreached if line.startswith("late.py:"))
+    assert f"Never fully reached: {line}" in sentence(result)
+    assert result.to_dict()["unreached"] == list(result.unreached)
 
 
 @pytest.mark.parametrize("policy", [dpb.AdaPUCB(epsilon=1.0), dpb.DPIMED(epsilon=1.0)], ids=lambda policy: policy.name)
 def test_all_of_a_policy_in_phases_is_reached(policy: Any) -> None:
-    found = dpb.exact_audit(policy)
-    assert found.unreached == ()
-    assert {part.arms for part in found.parts} == {2, 3}
-    assert "2 and 3 arms for 256 and 150,000 steps" in sentence(found)
+    result = dpb.exact_audit(policy)
+    assert result.unreached == ()
+    assert {part.arms for part in result.parts} == {2, 3}
+    assert "2 and 3 arms for 256 and 150,000 steps" in sentence(result)
 
 
 def test_runs_in_which_nothing_happens_tell_nothing() -> None:
     """With ε = 1e-6 a first phase has 16 million plays: that no reward loses anything in shorter runs says little."""
-    found = dpb.exact_audit(dpb.recommended(epsilon=1e-6))
-    assert (found.epsilon, found.refuted, verdict(found)) == (0.0, False, "cannot be told")
-    assert sentence(found).startswith("Cannot be told: nothing was released in these runs, and parts of the policy")
+    result = dpb.exact_audit(dpb.recommended(epsilon=1e-6))
+    assert (result.epsilon, result.refuted, verdict(result)) == (0.0, False, "cannot be told")
+    assert sentence(result).startswith("Cannot be told: nothing was released in these runs, and parts of the policy")
 
 
 def test_narrow_windows_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
