@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dpbandits.errors import JournalError
-from dpbandits.live.journal_format import BEGINNING, LONGEST_MARK, START, Mark, can_begin, parsed_line, parsed_mark
+from dpbandits.live.journal_format import (
+    BEGINNING,
+    LONGEST_MARK,
+    START,
+    Mark,
+    can_begin,
+    parsed_line,
+    parsed_mark,
+    path_of_mark,
+)
 
 _LOOKS = 100  # at a mark that may be being written
 
@@ -27,7 +36,7 @@ class AcknowledgedRecords:
 
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
-        mark_path = Path(f"{self.path}.mark") if mark is None else Path(mark)
+        mark_path = path_of_mark(self.path, mark)
         self.places = self.path.absolute(), mark_path.absolute()
         self._last = self._settled_mark(mark_path)
 

@@ -32,6 +32,7 @@ from dpbandits.live.journal_format import (
     mark_of,
     parsed_line,
     parsed_mark,
+    path_of_mark,
 )
 from dpbandits.live.private_file import PrivateFile
 
@@ -46,7 +47,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
-        self._mark_path = Path(f"{self.path}.mark") if mark is None else Path(mark)
+        self._mark_path = path_of_mark(self.path, mark)
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
         if self._file.place == self._mark.place:

@@ -7,6 +7,7 @@ number and the checksum of the last record that was acknowledged.
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ _BEGINNING = re.compile(rb"[0-9a-f]{0,%d} ?" % _DIGITS)
 _MARK = re.compile(rb"(-1|[0-9]+) +([0-9a-f]{%d})\n" % _DIGITS)
 _MARK_WIDTH = 20  # digits of the number, so that a new mark always covers the old one
 LONGEST_MARK = 100  # bytes
+
+
+def path_of_mark(journal: Path, mark: str | os.PathLike[str] | None) -> Path:
+    """Return where the mark of a journal is: beside it, unless it was put elsewhere."""
+    return Path(f"{journal}.mark") if mark is None else Path(mark)
 
 
 def can_begin(content: bytes) -> bool:
