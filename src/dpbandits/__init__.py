@@ -6,6 +6,7 @@ matplotlib, which extras bring.
 
 from dpbandits import auditing, comparison, environments, live, mechanisms, policies, privacy, theory
 from dpbandits._kernel import kernel
+from dpbandits._version import __version__ as __version__
 from dpbandits.auditing import audit, exact_audit
 from dpbandits.comparison import compare, plan
 from dpbandits.environments import Bernoulli
@@ -26,8 +27,6 @@ from dpbandits.policies import Policy, recommended
 from dpbandits.policies.catalogue import *  # noqa: F403
 from dpbandits.privacy import Budget, Guarantee, Ledger
 from dpbandits.simulation import SimulationResult, simulate, summarise
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AlreadyClosed",

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import dpbandits
+from dpbandits._version import __version__
 from dpbandits.errors import InvalidInput
 from dpbandits.reproduce.claims import Finding, Verdict
 from dpbandits.reproduce.confidence import CONFIDENCE
@@ -67,7 +67,7 @@ class Record:
 
 def described(settings: Settings) -> dict[str, Any]:
     """Return the settings of a reproduction and the version that made it, for its files."""
-    return {"dpbandits": dpbandits.__version__, **asdict(settings)}
+    return {"dpbandits": __version__, **asdict(settings)}
 
 
 def _measure_of(row: dict[str, str]) -> Measure:
