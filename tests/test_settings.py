@@ -30,7 +30,7 @@ ROOMS = [
 
 
 def functions() -> Iterator[Any]:
-    """Public functions of several parameters. Kernels all take the same ones, which base.py of their room describes."""
+    """Public functions of several parameters. Kernels all take the same ones (policy.py, environment.py)."""
     for room in ROOMS:
         module = import_module(f"dpbandits{room}")
         for name in module.__all__:

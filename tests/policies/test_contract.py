@@ -288,7 +288,7 @@ def test_every_policy_keeps_the_contract(policy: Policy, check: str) -> None:
     CHECKS[check](subject(policy))
 
 
-# All indices of this one are 1 for so long that the order of the arms decides.
+# All indices of this one are 1 for so long that the order of the arms decides between equal ones.
 @pytest.mark.parametrize("policy", [p for p in SETTINGS if p != dpb.AdaPKLUCB(epsilon=0.7)], ids=shown)
 def test_arms_are_treated_alike(policy: Policy) -> None:
     CHECKS["symmetry"](subject(policy))

@@ -1,9 +1,10 @@
 """Phases: where they end, that every play is in one, and the options of the policies that use them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 
 import numpy as np
 import pytest
@@ -23,6 +24,22 @@ from expected_noises import expected_noises
 
 def ends(policy: PhasePolicy, most: int = 8) -> list[int]:
     return list(islice(policy.phase_ends(), most))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPhases(dpb.DPIMED):
+    name = "linear-phases"
+
+    def phase_ends(self) -> Iterator[int]:
+        return count(100, 100)
+
+
+def test_phases_that_do_not_grow_are_refused_where_there_is_no_horizon() -> None:
+    with pytest.raises(
+        dpb.InvalidInput, match="Expected the phases of policy=linear-phases to grow, or a smaller horizon"
+    ):
+        dpb.Bandit(LinearPhases(epsilon=1.0), 2)
+    assert dpb.Bandit(LinearPhases(epsilon=1.0), 2, horizon=10_000).guarantee.epsilon == 1.0
 
 
 def test_phases_end_where_they_are_printed() -> None:

@@ -30,7 +30,7 @@ def estimate(value: float, half: float, name: str = "mean") -> Measure:
 def test_what_is_identical_is_identical() -> None:
     both = record(estimate(10, 1), Measure.exact("exact", 0.1), Measure.observed("range", 5.0))
     result = agreement(both, both)
-    assert (result.identical, result.agreeing, result.unbounded) == (3, 0, 0)
+    assert (result.identical, result.agreeing, result.untold) == (3, 0, 0)
     assert not result.differs
     assert result.is_complete
 
@@ -52,10 +52,22 @@ def test_each_interval_counts_on_the_side_of_the_other() -> None:
     assert agreement(record(turned), record(replace(upper, low=0.3499))).differs
 
 
-def test_runs_that_are_all_alike_have_no_width_but_rounding_errors() -> None:
+def test_runs_that_are_all_alike_tell_no_interval() -> None:
+    """Other runs may be otherwise: a width of zero, up to rounding, is no knowledge of the truth."""
     alike, summed_otherwise = estimate(2457.6000000000313, 4e-13), estimate(2457.600000000029, 0.0)
-    assert not agreement(record(alike), record(summed_otherwise)).differs
-    assert agreement(record(alike), record(estimate(2458.0, 0.0))).differs
+    assert not alike.is_exact
+    assert math.isnan(alike.low)
+    assert agreement(record(alike), record(summed_otherwise)).agreeing == 1
+    result = agreement(record(alike), record(estimate(2458.0, 3.0)))
+    assert (result.one_sided, result.differs, result.is_complete) == ([("some-claim", "mean")], False, False)
+
+
+def test_intervals_of_few_runs_are_not_compared() -> None:
+    few, many = record(estimate(10, 1), settings=Settings(runs=49)), record(estimate(20, 1), settings=Settings(runs=50))
+    assert (agreement(few, many).untold, agreement(few, many).differs) == (1, False)
+    assert agreement(many, record(estimate(10, 1))).differs
+    exact = record(Measure.exact("loss", 2.0), settings=Settings(runs=2))
+    assert agreement(exact, record(Measure.exact("loss", 2.1))).differs
 
 
 def test_what_was_computed_must_be_the_same_up_to_rounding() -> None:
@@ -75,15 +87,28 @@ def test_what_was_computed_must_be_the_same_up_to_rounding() -> None:
 )
 def test_without_an_interval_nothing_is_told(other: Measure) -> None:
     result = agreement(record(Measure.observed("range", 5.0)), record(other))
-    assert (result.unbounded, result.differs) == (1, False)
+    assert (result.untold + len(result.one_sided), result.differs) == (1, False)
 
 
 def test_verdicts_contradict_each_other_where_both_are_decided() -> None:
-    fails, holds, undecided = (record(verdict=each) for each in (Verdict.FAILS, Verdict.HOLDS, Verdict.UNDECIDED))
+    fails, holds, undecided = (
+        record(Measure.exact("loss", 2.0), verdict=each) for each in (Verdict.FAILS, Verdict.HOLDS, Verdict.UNDECIDED)
+    )
     assert agreement(fails, holds).verdicts == {"some-claim": ("fails", "holds")}
     assert agreement(fails, holds).differs
     assert agreement(fails, undecided).verdicts == {"some-claim": ("fails", "not decided")}
     assert not agreement(fails, undecided).differs
+
+
+def test_a_verdict_at_a_threshold_contradicts_none_if_its_measures_agree() -> None:
+    fails, holds = record(estimate(4.9, 0.5)), record(estimate(5.1, 0.5), verdict=Verdict.HOLDS)
+    result = agreement(fails, holds)
+    assert result.verdicts == {"some-claim": ("fails", "holds")}
+    assert (result.contradictions, result.differs) == ({}, False)
+    assert agreement(fails, record(estimate(51, 0.5), verdict=Verdict.HOLDS)).contradictions
+    document = result.to_dict()
+    assert json.dumps(document)
+    assert (document["contradictions"], document["varying"]) == ({}, ["some-claim"])
 
 
 def test_measures_that_one_of_them_lacks_are_named() -> None:
@@ -94,7 +119,8 @@ def test_measures_that_one_of_them_lacks_are_named() -> None:
 
 
 def test_settings_that_differ_are_named() -> None:
-    result = agreement(record(settings=Settings(runs=50)), record(settings=Settings(seed=3)))
+    one = Measure.exact("loss", 2.0)
+    result = agreement(record(one, settings=Settings(runs=50)), record(one, settings=Settings(seed=3)))
     assert result.settings == {"runs": (50, 100), "seed": (0, 3)}
 
 
@@ -144,7 +170,7 @@ def other(tmp_path: Path) -> Path:
     folder = tmp_path / "other"
     folder.mkdir()
     (folder / "claims.csv").write_text(HEADER + ONE + FIVE.format(5.000000000000001), "utf-8")
-    (folder / "settings.json").write_text(json.dumps({"horizon": 100_000, "runs": 7}))
+    (folder / "settings.json").write_text(json.dumps({"horizon": 100_000, "runs": 7, "seed": 0, "effort": 1.0}))
     return folder
 
 
@@ -174,7 +200,28 @@ def test_the_command_compares_one_claim(
     [
         ("claims.csv", "claim,numbers\ndefinition,text\n", "to be a folder of dpbandits reproduce"),
         ("claims.csv", HEADER + ONE.replace("1.0", "many"), "to be a folder of dpbandits reproduce"),
-        ("settings.json", '{"horizon": 2000}', "Expected horizon=100000 to be 2000, that of"),
+        ("claims.csv", HEADER + ONE.replace("log ratio\n", "parsecs\n"), "to be a folder of dpbandits reproduce"),
+        ("claims.csv", HEADER + ONE.replace(",1.0,1.0,1.0,", ",1.0,2.0,0.5,"), "to be a folder of dpbandits reproduce"),
+        (
+            "claims.csv",
+            HEADER + ONE.replace("one choice", "one \x1b[31mchoice"),
+            "to be a folder of dpbandits reproduce",
+        ),
+        ("claims.csv", HEADER + ONE.replace("fails", "Fails"), "to be a folder of dpbandits reproduce"),
+        ("claims.csv", HEADER + ONE + ONE, "to be a folder of dpbandits reproduce"),
+        (
+            "claims.csv",
+            HEADER + ONE + FIVE.format(5.0).replace("fails", "holds"),
+            "to be a folder of dpbandits reproduce",
+        ),
+        ("claims.csv", "", "to be a folder of dpbandits reproduce"),
+        ("settings.json", "[" * 200_000, "to be a folder of dpbandits reproduce"),
+        ("settings.json", "[]", "to be a folder of dpbandits reproduce"),
+        ("settings.json", '{"horizon": 100000}', "to be a folder of dpbandits reproduce"),
+        (
+            *("settings.json", '{"horizon": 2000, "runs": 7, "seed": 0, "effort": 1}'),
+            "Expected horizon=100000 to be 2000, that of",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_played(

@@ -109,17 +109,134 @@ class Mistaken(Policy):
         ("leak", "taint", "a reward became public without noise, played in"),
         ("half", "taint", r"a reward loses 2, more than the guarantee of \(1, 0\)-DP"),
         ("hold", "hold", r"`hold` promises \d+ plays of arm \d from t = 61 on, and at 62 `select` says"),
-        ("memory", "JSON", "with its state through JSON at t = "),
+        ("memory", "JSON", "it writes into its Params, which are constants"),
         ("unannounced", "ledger", "with other noise than `blocks` announces"),
         ("compiled", "compiled twin", "its compiled kernels play other arms than plain Python does, in"),
         ("steps", "blocks and steps", r"regret at t = \d+ has another distribution in blocks than in steps"),
-        ("first", "symmetry", "regret depends on the order of the arms"),
+        ("first", "symmetry", "regret after 260 steps depends on the order of the arms"),
     ],
 )
 def test_a_mistake_is_found_by_its_check(mistake: str, check: str, message: str) -> None:
-    with pytest.raises((BrokenContract, IndexError), match=message):
-        CHECKS[check](Subject(Mistaken(mistake=mistake), 3, 260))
+    with pytest.raises(BrokenContract, match=rf"{message}.*\(check: {check}\)"):
+        check_policy(Mistaken(mistake=mistake), skip=[name for name in CHECKS if name != check])
     CHECKS[check](Subject(Mistaken(), 3, 260))
+
+
+class TableParams(NamedTuple):
+    reached: Any  # one entry for each number of plays
+
+
+class CountState(NamedTuple):
+    counts: Annotated[Any, public("arms", dtype=np.int64)]
+    sums: Annotated[Any, public("arms")]
+
+
+ELSEWHERE = {"rewards": 0.0}
+
+
+@select.register(TableParams)
+@kernel
+def _best_arm(params: TableParams, state: CountState, t: int) -> int:
+    arms = len(state.counts)
+    if t <= arms:
+        return t - 1
+    best = 0
+    for arm in range(arms):
+        if state.sums[arm] / state.counts[arm] > state.sums[best] / state.counts[best]:
+            best = arm
+    return best if params.reached[state.counts[best]] >= 0 else int(ELSEWHERE["rewards"]) % arms
+
+
+@hold.register(TableParams)
+@kernel
+def _one_step(params: TableParams, state: CountState, arm: int, t: int) -> int:
+    return 1
+
+
+@update.register(TableParams)
+@kernel
+def _add(params: TableParams, state: CountState, arm: int, plays: int, reward: Any, t: int, noise: Any) -> None:
+    state.counts[arm] += plays
+    state.sums[arm] += reward
+    ELSEWHERE["rewards"] = reward if t == 2 else ELSEWHERE["rewards"] + reward
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Policy):
+    name = "table"
+    source = "a test"
+
+    size: int
+    sign: float = 1.0
+
+    def setup(self, arms: int, horizon: int) -> Setup:
+        return Setup(TableParams(np.full(horizon + self.size, self.sign)), CountState)
+
+
+def only(check: str) -> list[str]:
+    return [name for name in CHECKS if name != check]
+
+
+def test_an_index_that_is_out_of_range_near_the_horizon_is_found() -> None:
+    """Only where one arm gets nearly all plays."""
+    check_policy(Table(size=100), skip=only("plain Python"))
+    with pytest.raises(BrokenContract, match="raises IndexError: index 240 is out of bounds") as raised:
+        check_policy(Table(size=-20), skip=only("plain Python"))
+    assert isinstance(raised.value.__cause__, IndexError)
+
+
+def test_what_is_kept_outside_of_the_state_is_found() -> None:
+    with pytest.raises(BrokenContract, match="with its state through JSON at t = "):
+        check_policy(Table(size=100, sign=-1.0), skip=only("JSON"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Announced(Mistaken):
+    """Announces other blocks than it makes, in number and in scale."""
+
+    times: int = 1
+
+    def blocks(self, horizon: int) -> Iterator[Block]:
+        size = PLAYS
+        for number in range(self.times):
+            yield Block(1 + number * size, (number + 1) * size, scale_for(self.epsilon))
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        (0, r"after \d+ plays `blocks` announces 0 releases of arm 0, and there were 1"),
+        (3, r"after \d+ plays `blocks` announces [23] releases of arm \d, and there were 1"),
+        (10**9, r"`blocks\(260\)` announces releases after that many rewards of an arm"),
+    ],
+)
+def test_releases_that_are_not_announced_or_not_made_are_found(times: int, message: str) -> None:
+    with pytest.raises(BrokenContract, match=message):
+        check_policy(Announced(times=times), skip=only("ledger"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "horizon", "told"),
+    [
+        (dpb.recommended(epsilon=0.1), 260, "3000 runs of each of two orders, 1,920 steps"),
+        (dpb.DPUCBInt(epsilon=0.1, delta=1e-6), 260, "cannot be told: arms take turns for all of 260 steps"),
+        (dpb.DPSE(epsilon=0.1), 260, "cannot be told: arms take turns for too much of 20,000 steps"),
+        (dpb.UCB(), 1, "3000 runs of each of two orders, 12 steps"),
+        (
+            dpb.DPIMED(epsilon=0.7, first_phase=10_000),
+            260,
+            "cannot be told: arms take turns for too much of 20,000 steps",
+        ),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_a_right_policy_is_not_accused_of_preferring_a_place(policy: Policy, horizon: int, told: str) -> None:
+    assert check_policy(policy, horizon=horizon, skip=only("symmetry")) == {"symmetry": told}
+
+
+def test_checks_that_are_skipped_must_exist() -> None:
+    with pytest.raises(dpb.InvalidInput, match="Expected skip='taints' to be one of plain Python, taint, hold"):
+        check_policy(dpb.UCB(), skip=["taints"])
 
 
 @pytest.mark.parametrize("policy", [PhasedMOSS(epsilon=1.0), PhasedGreedy(epsilon=1.0)], ids=lambda p: p.name)

@@ -34,7 +34,7 @@ def reproduce_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     quick: Annotated[
-        bool, typer.Option("--quick", help="10 runs, and fewer for single claims: a first look in 15 s.")
+        bool, typer.Option("--quick", help="10 runs, and fewer for single claims: a first look in half a minute.")
     ] = False,
     bounds: Annotated[bool, typer.Option("--bounds", help="Draw the regret bounds into the figures.")] = False,
     claim: Annotated[
@@ -54,8 +54,9 @@ def reproduce_command(
     dpbandits reproduce --runs 1000 --out thousand-runs
     dpbandits reproduce --seed 1 --out other-seed --against reproduction
 
-    With --against, exit status 1 says that a verdict or a number differs (by more than chance explains), 3 that none
-    does, but that one of the two has numbers that the other lacks.
+    With --against, exit status 1 says that a number differs by more than chance explains, or a verdict although the
+    numbers are the same; 3 that nothing differs, but one of the two has numbers or intervals that the other lacks. A
+    claim that is not decided in one of them contradicts nothing. Estimates from fewer than 50 runs are not compared.
     """
     usual_runs = _QUICK_RUNS if quick else RUNS
     settings = reproduce.Settings(
@@ -133,7 +134,7 @@ def _print_document(
 def _other(folder: Path, settings: reproduce.Settings) -> Record:
     """Return the record to compare with, if it can be compared."""
     record = Record.read(folder)
-    horizon = record.settings.get("horizon", settings.horizon)
+    horizon = record.settings["horizon"]
     if horizon != settings.horizon:
         raise InvalidInput(
             f"Expected horizon={settings.horizon} to be {horizon}, that of {folder}: regret after other times cannot "
@@ -167,16 +168,21 @@ def _show_agreement(result: Agreement) -> None:
         say(f"  {claim}: {here} here, {there} there")
     if not result.verdicts:
         say("  every verdict is the same")
-    compared = result.identical + result.agreeing + result.unbounded + len(result.differences)
+    compared = result.identical + result.agreeing + result.untold + len(result.one_sided) + len(result.differences)
     say(
         f"  of {count_text(compared, 'measure')} {result.identical} are identical, {result.agreeing} others agree "
-        f"within their errors, {result.unbounded} others have no interval, {len(result.differences)} differ"
+        f"within their errors, {result.untold} others cannot be compared, {len(result.differences)} differ"
     )
     for difference in result.differences:
         say(f"  {difference.claim}: {difference}")
-    for where, names in (("here", result.only_here), ("there", result.only_there)):
+    lacking = (
+        ("only here", result.only_here),
+        ("only there", result.only_there),
+        ("with an interval on one side alone", result.one_sided),
+    )
+    for what, names in lacking:
         for claim, name in names:
-            say(f"  {claim}: {name}, only {where}")
+            say(f"  {claim}: {name}, {what}")
 
 
 def _verdicts(findings: dict[str, Finding]) -> list[dict[str, object]]:

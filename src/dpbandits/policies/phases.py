@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -39,6 +39,7 @@ from dpbandits.privacy import Budget, Guarantee, per_reward_budget, scale_for
 Kernel = Callable[..., Any]
 KernelT = TypeVar("KernelT", bound=Kernel)
 
+MAX_PHASES = 1_000_000  # of an arm: their ends are in a table
 ONE_RELEASE = "one release of every reward (parallel composition)"
 
 
@@ -237,7 +238,12 @@ class PhasePolicy(Policy):
 
     def phases(self, horizon: int) -> Phases:
         """Return the phases that an arm can finish within `horizon` plays, for the kernels."""
-        ends = np.fromiter((block.last for block in self.blocks(horizon)), dtype=np.int64)
+        ends = np.fromiter((block.last for block in islice(self.blocks(horizon), MAX_PHASES + 1)), dtype=np.int64)
+        if len(ends) > MAX_PHASES:
+            raise InvalidInput(
+                f"Expected the phases of policy={self.name} to grow, or a smaller horizon: with horizon={horizon} an "
+                f"arm would have more than {MAX_PHASES:,} phases."
+            )
         return Phases(ends, np.diff(ends, prepend=0).astype(np.float64), self.noise_scale(), self.mechanism)
 
     def guarantee(self, horizon: float = math.inf) -> Guarantee:

@@ -1,9 +1,12 @@
 """Agreement: do two reproductions find the same? Verdict by verdict, and measure by measure.
 
-Two estimates differ if their intervals do, each widened so far that all intervals of both reproductions hold together
-with 99% confidence; then a false alarm comes less than once in a hundred comparisons of independent runs. What was
-computed exactly differs if it does by more than powers and Fourier transforms of two machines may. A number without an
-interval is compared with nothing: it is the same or it is not.
+Two estimates differ if their intervals do not overlap, each widened by what normal estimates would need for all of
+them to hold together with 99% confidence. That is for 50 runs or more: intervals of fewer are too rough, and then only
+what is identical is told. What was computed exactly differs if it does by more than powers and Fourier transforms of
+two machines may. A number without an interval is the same or cannot be compared.
+
+A verdict follows from its measures, some of them close to a threshold. So two verdicts contradict each other only where
+the measures do, or where these are the same and the verdict is not.
 """
 
 import csv
@@ -24,6 +27,7 @@ from dpbandits.reproduce.study import Settings
 CLAIMS_FILE, SETTINGS_FILE = "claims.csv", "settings.json"
 FALSE_ALARMS = 0.01
 ROUNDING = 1e-6  # relative: what two machines may make of the same formula
+FEWEST_RUNS = 50
 
 
 @dataclass(frozen=True)
@@ -45,24 +49,24 @@ class Record:
         """Return the record in a folder that `dpbandits reproduce` has written.
 
         Raises:
-            InvalidInput: if there is none, or one of a version that kept text in place of numbers.
+            InvalidInput: if there is none, one of a version that kept text in place of numbers, or a damaged one.
         """
-        file = path / CLAIMS_FILE
         try:
-            with file.open(encoding="utf-8", newline="") as text:
+            with (path / CLAIMS_FILE).open(encoding="utf-8", newline="") as text:
                 rows = list(csv.DictReader(text))
-            verdicts = {row["claim"]: row["verdict"] for row in rows}
+            verdicts = {row["claim"]: str(Verdict(row["verdict"])) for row in rows}
             measures = {(row["claim"], row["measure"]): _measure_of(row) for row in rows}
-        except (OSError, KeyError, ValueError, TypeError, csv.Error):
-            raise InvalidInput(
-                f"Expected against={str(path)!r} to be a folder of dpbandits reproduce, whose {CLAIMS_FILE} has a row "
-                "for each measure."
-            ) from None
-        try:
+            is_unambiguous = all(row["verdict"] == verdicts[row["claim"]] for row in rows)
             settings = json.loads((path / SETTINGS_FILE).read_text("utf-8"))
-        except (OSError, ValueError):
-            settings = {}
-        return cls(verdicts, measures, settings if isinstance(settings, dict) else {})
+            Settings(**{name: settings[name] for name in ("horizon", "runs", "seed", "effort")})
+        except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError, csv.Error):
+            is_unambiguous, rows = False, []
+        if not rows or not is_unambiguous or len(measures) < len(rows):
+            raise InvalidInput(
+                f"Expected against={str(path)!r} to be a folder of dpbandits reproduce, whose {CLAIMS_FILE} has one "
+                f"row for each measure and whose {SETTINGS_FILE} says what was run."
+            )
+        return cls(verdicts, measures, settings)
 
 
 def described(settings: Settings) -> dict[str, Any]:
@@ -97,27 +101,36 @@ class Agreement:
     Attributes:
         identical: how many measures are the same to the last bit.
         agreeing: how many others have intervals that agree.
-        unbounded: how many others have no interval and so cannot be told.
+        untold: how many others cannot be compared: they have no interval, or are from fewer than 50 runs.
+        one_sided: measures that have an interval, or are exact, in one of the two alone.
         differences: the measures that differ.
         verdicts: claims with two verdicts, here and there.
         only_here: measures that the other has not, by claim and name.
         only_there: measures that the other alone has.
         settings: settings that differ, here and there.
+        varying: claims with a measure that is not the same and does not differ by more than chance explains.
     """
 
     identical: int = 0
     agreeing: int = 0
-    unbounded: int = 0
+    untold: int = 0
+    one_sided: list[tuple[str, str]] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     verdicts: dict[str, tuple[str, str]] = field(default_factory=dict)
     only_here: list[tuple[str, str]] = field(default_factory=list)
     only_there: list[tuple[str, str]] = field(default_factory=list)
     settings: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    varying: set[str] = field(default_factory=set)
 
     @property
     def contradictions(self) -> dict[str, tuple[str, str]]:
-        """The claims that are decided here and there, and not alike."""
-        return {claim: pair for claim, pair in self.verdicts.items() if Verdict.UNDECIDED not in pair}
+        """The claims that are decided here and there, not alike, and not by measures that vary by chance."""
+        differing = {difference.claim for difference in self.differences}
+        return {
+            claim: pair
+            for claim, pair in self.verdicts.items()
+            if Verdict.UNDECIDED not in pair and (claim in differing or claim not in self.varying)
+        }
 
     @property
     def differs(self) -> bool:
@@ -126,12 +139,13 @@ class Agreement:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every measure has its counterpart."""
-        return not self.only_here and not self.only_there
+        """Whether every measure has its counterpart, with an interval if it has one itself."""
+        return not (self.only_here or self.only_there or self.one_sided)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
-        return {**asdict(self), "differs": self.differs, "complete": self.is_complete}
+        answers = {"contradictions": self.contradictions, "differs": self.differs, "complete": self.is_complete}
+        return {**asdict(self), "varying": sorted(self.varying), **answers}
 
 
 def agreement(here: Record, there: Record) -> Agreement:
@@ -149,12 +163,24 @@ def agreement(here: Record, there: Record) -> Agreement:
     )
     pairs = [(key[0], measure, tested[key]) for key, measure in here.measures.items() if key in tested]
     width = widening(sum(not one.is_exact or not other.is_exact for _, one, other in pairs))
+    is_rough = min(here.settings["runs"], there.settings["runs"]) < FEWEST_RUNS
     for claim, one, other in pairs:
         if _is_identical(one, other):
             result.identical += 1
-        elif not (_is_bounded(one) and _is_bounded(other)):
-            result.unbounded += 1
-        elif math.isclose(one.value, other.value, rel_tol=ROUNDING) or _overlap(one, other, width):
+            continue
+        is_close = math.isclose(one.value, other.value, rel_tol=ROUNDING)
+        if is_close or (one.is_exact and other.is_exact):
+            if is_close:
+                result.agreeing += 1
+            else:
+                result.differences.append(Difference(claim, one, other))
+            continue
+        result.varying.add(claim)
+        if _is_bounded(one) != _is_bounded(other):
+            result.one_sided.append((claim, one.name))
+        elif is_rough or not _is_bounded(one):
+            result.untold += 1
+        elif _overlap(one, other, width):
             result.agreeing += 1
         else:
             result.differences.append(Difference(claim, one, other))
@@ -188,6 +214,6 @@ def _overlap(one: Measure, other: Measure, width: float) -> bool:
 
 
 def _different_settings(here: dict[str, Any], there: dict[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    for name, value in here.items():
-        if there.get(name) != value:
-            yield name, (value, there.get(name))
+    for name in {**here, **there}:
+        if here.get(name) != there.get(name):
+            yield name, (here.get(name), there.get(name))

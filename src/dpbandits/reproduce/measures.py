@@ -1,15 +1,18 @@
 """Measure: one number that a claim was tested by, and where the truth is. Text is made of it where it is shown."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import Literal, get_args
 
+from dpbandits.errors import InvalidInput
 from dpbandits.reproduce.confidence import Interval, number
 
 Count = Literal["plays", "steps", "items", "releases", "draws", "runs", "times", "panels", "intervals", "arms"]
 Unit = Literal["", "regret", "share", "factor", "exponent", "log ratio", "epsilon", "delta", Count]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+_ALIKE = 1e-9  # relative: what sums of the same numbers may differ by
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,9 @@ class Measure:
     The truth is from `low` to `high`, with 99% confidence: both are the value itself where it was computed exactly, and
     NaN where nothing is known of it but what these runs showed. What stands before a colon in the name is what several
     measures are about.
+
+    Raises:
+        InvalidInput: if the value is not between its ends, or the unit is none.
 
     >>> print(Measure.estimated("2 arms, ε = 1: DP-UCB", Interval(307.2, 300.0, 314.4), "regret"))
     2 arms, ε = 1 – DP-UCB: 307.2 ± 7.2
@@ -32,6 +38,14 @@ class Measure:
     high: float
     unit: Unit = ""
 
+    def __post_init__(self) -> None:
+        is_known = self.low <= self.value <= self.high
+        is_unknown = (math.isnan(self.low) and math.isnan(self.high)) or math.isnan(self.value)
+        if not (is_known or is_unknown) or self.unit not in UNITS or not self.name.isprintable():
+            raise InvalidInput(
+                f"Expected a measure in its interval, with a printable name and a known unit, not {self!r}."
+            )
+
     @classmethod
     def exact(cls, name: str, value: float, unit: Unit = "") -> "Measure":
         """Return a number that was computed, not estimated."""
@@ -39,9 +53,11 @@ class Measure:
 
     @classmethod
     def estimated(cls, name: str, interval: Interval, unit: Unit = "") -> "Measure":
-        """Return an estimate with its interval."""
-        value, low, high = interval
-        return cls(name, float(value), float(low), float(high), unit)
+        """Return an estimate with its interval. Runs that are all alike tell of no interval, and seem exact."""
+        value, low, high = map(float, interval)
+        if high - low <= _ALIKE * abs(value):
+            return cls.observed(name, value, unit)
+        return cls(name, value, low, high, unit)
 
     @classmethod
     def observed(cls, name: str, value: float, unit: Unit = "") -> "Measure":
@@ -101,12 +117,6 @@ def measure_lines(measures: Iterable[Measure]) -> tuple[str, ...]:
         else:
             lines += map(str, (first, *others))
     return tuple(lines)
-
-
-def repeated_names(measures: Sequence[Measure]) -> list[str]:
-    """Return the names that more than one of the measures has."""
-    names = [measure.name for measure in measures]
-    return sorted({name for name in names if names.count(name) > 1})
 
 
 def _with_interval(measure: Measure) -> str:

@@ -75,8 +75,8 @@ def write_report(
             pictures[form, panel] = picture
             yield write_file(folder / picture.file, picture.svg)
     yield write_file(folder / "regret.csv", curves_frame(study).to_csv(index=False).encode())
-    yield write_file(folder / SETTINGS_FILE, json.dumps(described(study.settings), indent=2).encode())
     yield write_file(folder / CLAIMS_FILE, claims_frame(findings).to_csv(index=False).encode())
+    yield write_file(folder / SETTINGS_FILE, json.dumps(described(study.settings), indent=2).encode())
     blocks = _blocks(study, findings, pictures, flags=flags, bounds=bounds)
     yield write_file(folder / "report.md", to_markdown(blocks).encode())
     yield write_file(folder / "report.html", to_html(blocks, TITLE).encode())
@@ -120,10 +120,10 @@ def _blocks(
     blocks += [
         Heading("Every claim"),
         Paragraph(
-            "The paper's statements are in our words. Verdicts follow from the numbers beside them; a command "
-            "repeats one row, the counter-example included. Intervals are for 99% confidence: Student's for means, "
-            "exact ones for shares. Means of DP-UCB-Int come from many runs, because about one in a hundred "
-            "decides them."
+            "The paper's statements are in our words. Verdicts follow from the numbers beside them (those of pure "
+            "mathematics are fixed); a command repeats one row, the counter-example included. Intervals are for 99% "
+            "confidence: Student's for means, exact ones for shares. Means of DP-UCB-Int come from many runs, because "
+            "about one in a hundred decides them."
         ),
         _claims(findings, flags),
         Heading("Words"),
@@ -150,7 +150,7 @@ def _blocks(
             (
                 ("This report:", Code(f"dpbandits reproduce{flags}{' --bounds' if bounds else ''}")),
                 ("One claim:", Code(f"dpbandits reproduce --claim theorem-3.5{flags}")),
-                ("With another reproduction:", Code("dpbandits reproduce --against OTHER")),
+                ("With another reproduction:", Code(f"dpbandits reproduce{flags} --against OTHER")),
                 ("The command", "is .venv/bin/dpbandits in a checkout, after make reproduce."),
                 (
                     "The same numbers,",

@@ -1,6 +1,9 @@
 """Checks that a policy is the same however it is run: in Python or compiled, in blocks or steps, stored, reordered."""
 
+import copy
 import json
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.stats import ks_2samp
@@ -9,6 +12,7 @@ from dpbandits.engine.driver import Chunk
 from dpbandits.engine.game import Game
 from dpbandits.engine.loop import NO_MISTAKE, Task, play_runs, rules_of
 from dpbandits.environments.bernoulli import Bernoulli
+from dpbandits.environments.beta import Beta
 from dpbandits.mechanisms import SeededNoise
 from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies.policy import FOREVER, hold, select, update
@@ -16,15 +20,29 @@ from dpbandits.simulation.job import Job
 from dpbandits.simulation.plays import room_for_plays
 from dpbandits.testing.subject import Subject
 
-FALSE_ALARMS = 1e-4  # of a test of two distributions
+FALSE_ALARMS = 1e-4  # of a check of distributions
 _RUNS = 3000
 _FEW = 3
+_FAVOURITES = 10  # arms that are tried as the best one
+_OPENINGS = 4  # how much longer than its opening a policy must be played before arms can be compared
+_LONGEST = 20_000
+_DISTURBANCE = 50  # steps of another game in between
 
 
 def check_plays_in_python(subject: Subject) -> str:
-    """Play it in plain Python, where an index that is out of range is an error, beyond its horizon."""
-    game = subject.game().play(subject.rewards(), subject.beyond)
-    return f"{len(game.actions)} steps"
+    """Play it in plain Python, where an index that is out of range is an error, beyond its horizon.
+
+    Once on arms that are close, and once for every arm with that arm clearly the best, so that its plays come as near
+    to the horizon as they can.
+    """
+    for favourite in (None, *range(min(subject.arms, _FAVOURITES))):
+        rewards = subject.rewards() if favourite is None else _rewards_of(favourite)
+        subject.game().play(rewards, subject.beyond)
+    return f"{subject.beyond} steps, also with one arm clearly the best"
+
+
+def _rewards_of(favourite: int) -> Callable[[int, int], float]:
+    return lambda t, arm: float(arm == favourite)
 
 
 def check_hold_is_a_promise(subject: Subject) -> str:
@@ -46,21 +64,33 @@ def check_hold_is_a_promise(subject: Subject) -> str:
 
 
 def check_json(subject: Subject) -> str:
-    """Write the state down in the middle of a run, and go on from the text."""
+    """Write the state down at several times of a run, and go on from the text. Constants stay what they are."""
     rewards, horizon = subject.rewards(), subject.horizon
-    whole = subject.game().play(rewards, horizon, "blocks")
-    middle = whole.blocks[len(whole.blocks) // 2][0] - 1
-    half = subject.game().play(rewards, middle, "blocks")
-    text = json.dumps(to_plain(half.state), allow_nan=False)
-    resumed_game = Game(subject.policy, subject.arms, horizon, half.noise)  # the generator goes on where it was
-    restore(resumed_game.state, json.loads(text))
-    resumed_game.t = half.t
-    resumed_game.play(rewards, horizon, "blocks")
-    is_same = half.actions + resumed_game.actions == whole.actions and to_plain(resumed_game.state) == to_plain(
-        whole.state
-    )
-    subject.expect(is_same, f"with its state through JSON at t = {middle} it plays on in another way")
-    return f"a state of {len(text)} characters"
+    whole = subject.game()
+    constants = copy.deepcopy(whole.params)
+    whole.play(rewards, horizon, "blocks")
+    subject.expect(_is_equal(whole.params, constants), "it writes into its Params, which are constants")
+    length = 0
+    for place in sorted({len(whole.blocks) * part // 4 for part in (1, 2, 3)} | {len(whole.blocks) - 1}):
+        until = whole.blocks[place][0] - 1
+        half = subject.game().play(rewards, until, "blocks")
+        text = json.dumps(to_plain(half.state), allow_nan=False)
+        subject.game().play(_rewards_of(0), min(horizon, _DISTURBANCE))  # whatever is kept outside belongs to this one
+        resumed_game = Game(subject.policy, subject.arms, horizon, half.noise)  # the generator goes on where it was
+        restore(resumed_game.state, json.loads(text))
+        resumed_game.t = half.t
+        resumed_game.play(rewards, horizon, "blocks")
+        actions = half.actions + resumed_game.actions
+        is_same = actions == whole.actions and to_plain(resumed_game.state) == to_plain(whole.state)
+        subject.expect(is_same, f"with its state through JSON at t = {until} it plays on in another way")
+        length = max(length, len(text))
+    return f"a state of {length} characters"
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple):
+        return all(map(_is_equal, one, other))
+    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
 
 
 def check_compiled_twin(subject: Subject) -> str:
@@ -93,25 +123,60 @@ def check_blocks_are_steps(subject: Subject) -> str:
     )
     for column, t in enumerate(at):
         subject.expect(
-            same_distribution(in_blocks[:, column], in_steps[:, column]),
+            same_distribution(in_blocks[:, column], in_steps[:, column], FALSE_ALARMS / len(at)),
             f"regret at t = {t} has another distribution in blocks than in steps",
         )
     return f"{_RUNS} runs of each"
 
 
 def check_arms_are_alike(subject: Subject) -> str:
-    """Compare regrets with those of the same arms in another order, which have the same distribution, ties apart."""
+    """Compare regrets with those of the same arms in another order, which have the same distribution.
+
+    Ties may be broken by place, so rewards are from all of [0, 1], where means are hardly ever equal. The first plays
+    may go by place too, so the runs are long enough that these matter little; else nothing is told.
+    """
+    opening = _opening(subject)
+    longest = _LONGEST if subject.policy.horizon is None else min(subject.policy.horizon, _LONGEST)
+    if opening is None or longest < _OPENINGS * opening:
+        return f"cannot be told: arms take turns for too much of {longest:,} steps"
+    horizon = max(min(subject.horizon, longest), _OPENINGS * opening)
+    orders = (subject.means, subject.means[1:] + subject.means[:1])
     samples = [
-        Job(subject.policy, Bernoulli(means), subject.horizon, np.array([subject.horizon]))
+        Job(subject.policy, _spread_rewards(means), horizon, np.array([horizon]))
         .play(Chunk(_RUNS, np.random.SeedSequence((subject.seed, 2 + number))))
         .regrets[:, 0]
-        for number, means in enumerate((subject.means, subject.means[1:] + subject.means[:1]))
+        for number, means in enumerate(orders)
     ]
-    subject.expect(same_distribution(*samples), "regret depends on the order of the arms")
-    return f"{_RUNS} runs of each of two orders"
+    first, second = samples
+    is_in_turns = np.ptp(np.round(samples, 6)) <= sum(max(subject.means) - mean for mean in subject.means)
+    if is_in_turns and all(np.ptp(np.round(sample, 6)) == 0 for sample in samples):
+        return f"cannot be told: arms take turns for all of {horizon:,} steps"
+    is_alike = same_distribution(first, second, FALSE_ALARMS)
+    subject.expect(is_alike, f"regret after {horizon} steps depends on the order of the arms")
+    return f"{_RUNS} runs of each of two orders, {horizon:,} steps"
 
 
-def same_distribution(first: object, second: object) -> bool:
+def _opening(subject: Subject) -> int | None:
+    """Return after how many steps every arm has been played in a block that is over; None if that takes too long."""
+    horizon = subject.horizon
+    longest = _LONGEST if subject.policy.horizon is None else subject.policy.horizon
+    while True:
+        tried = subject._replace(horizon=min(horizon, longest))
+        seen: set[int] = set()
+        for t, arm, plays in tried.game().play(tried.rewards(), tried.horizon, "blocks").blocks[:-1]:
+            seen.add(arm)
+            if len(seen) == subject.arms:
+                return t + plays - 1
+        if horizon >= longest:
+            return None
+        horizon *= 4
+
+
+def _spread_rewards(means: list[float]) -> Beta:
+    return Beta([4 * mean for mean in means], [4 * (1 - mean) for mean in means])
+
+
+def same_distribution(first: object, second: object, false_alarms: float) -> bool:
     """Tell whether two samples may come from one distribution (Kolmogorov-Smirnov; rounding errors apart)."""
     test = ks_2samp(np.round(first, 6), np.round(second, 6), method="asymp")  # type: ignore[call-overload]
-    return bool(test.pvalue > FALSE_ALARMS)
+    return bool(test.pvalue > false_alarms)

@@ -247,6 +247,6 @@ def privacy_for_free(study: Study) -> Finding:
     reasons = {
         Verdict.FAILS: "it costs more than half as much again: its initial phase of K f₀ steps, in which arms take "
         "turns, grows with privacy.",
-        Verdict.HOLDS: "it costs no more.",
+        Verdict.HOLDS: "it costs at most a tenth more.",
     }
     return Finding(verdict, reasons.get(verdict, ""), tuple(measures))

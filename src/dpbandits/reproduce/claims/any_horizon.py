@@ -23,9 +23,8 @@ SEEDS = 50
     "no-horizon",
     where="Contributions, 3; section 1",
     says="The algorithms need not know the horizon.",
-    test=f"The same random numbers with two horizons, 500 and 2000: are the first 500 choices the same? For {SEEDS} "
-    "seeds. "
-    "(Whether they were the first is not tested.)",
+    test="The same random numbers with two horizons, 500 and 2000: are the first 500 choices the same? For "
+    f"{SEEDS} seeds. (Whether they were the first is not tested.)",
 )
 def no_horizon(study: Study) -> Finding:
     """Bit by bit."""

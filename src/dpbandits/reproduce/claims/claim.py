@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from dpbandits.errors import InvalidInput
 from dpbandits.reproduce.measures import Measure
 from dpbandits.reproduce.study import Study
 
@@ -25,6 +26,11 @@ class Finding:
     verdict: Verdict
     because: str
     measures: tuple[Measure, ...]
+
+    def __post_init__(self) -> None:
+        names = [measure.name for measure in self.measures]
+        if not names or len({*names}) < len(names):
+            raise InvalidInput(f"Expected measures={names} to be one or more, each with a name of its own.")
 
     @property
     def reason(self) -> str:

@@ -120,8 +120,8 @@ def growth_finding(here: Interval, later: Interval, measures: tuple[Measure, ...
     """Judge whether something grows from the horizon to ten times it: by a factor of 3 or more, or hardly."""
     verdict = judged(holds=later.high <= max(here.low, 0.0) * 1.5, fails=later.low > 3 * max(here.high, 0.0))
     reasons = {
-        Verdict.FAILS: "from the horizon to ten times it, it more than triples.",
-        Verdict.HOLDS: "from the horizon to ten times it, it hardly grows.",
+        Verdict.FAILS: "by ten times the horizon it has more than tripled.",
+        Verdict.HOLDS: "by ten times the horizon it has hardly grown.",
     }
     return Finding(verdict, reasons.get(verdict, ""), measures)
 
@@ -160,8 +160,9 @@ def early_late(study: Study) -> Finding:
     verdict = Verdict.ONLY_IF if verdict is Verdict.UNDECIDED and as_claimed else verdict
     reasons = {
         Verdict.HOLDS: "in all four panels.",
-        Verdict.ONLY_IF: f"one looks at {_names(as_claimed)}; beginning or end is otherwise at "
-        f"{_names(otherwise) or 'none'}.",
+        Verdict.ONLY_IF: f"one looks at {_names(as_claimed)}; beginning or end is otherwise at {_names(otherwise)}."
+        if otherwise
+        else f"one looks at {_names(as_claimed)}; elsewhere these runs do not tell.",
         Verdict.FAILS: f"beginning or end is otherwise in every panel, up to t = {study.settings.horizon:,}.",
     }
     return Finding(verdict, reasons.get(verdict, ""), tuple(measures))
@@ -232,8 +233,8 @@ def private_ucb_worst(study: Study) -> Finding:
     where="Experiments",
     says="The difference between the best and the worst of 100 runs is consistent for the paper's algorithms and "
     f"UCB: under {SPREAD} with two arms.",
-    test="The probability that 100 runs stay that close together, from the distribution of 400 runs or more, both "
-    "panels.",
+    test="The probability that 100 runs stay that close together, from the distribution of all runs that were made, "
+    "both panels.",
 )
 def spread(study: Study) -> Finding:
     """Two of the algorithms have runs that are far off."""
@@ -262,7 +263,8 @@ def spread(study: Study) -> Finding:
     reasons = {
         Verdict.HOLDS: "more often than not all of them stay within it.",
         Verdict.ONLY_IF: "the runs are lucky: less often than not all of them stay within it.",
-        Verdict.FAILS: f"it is very unlikely that all of them stay within it; mostly not: {', '.join(wide)}.",
+        Verdict.FAILS: "it is very unlikely that all of them stay within it"
+        + (f"; more often than not beyond it: {', '.join(wide)}." if wide else "."),
     }
     return Finding(verdict, reasons[verdict], tuple(measures))
 

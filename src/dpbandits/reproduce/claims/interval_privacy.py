@@ -61,7 +61,9 @@ def lemma_3_1(study: Study) -> Finding:
     printed = f"as printed, ε′ = 1, one run of {PRINTED_STEPS:,} steps"
     return Finding(
         Verdict.ONLY_IF if cost > 1 else Verdict.HOLDS,
-        "the noise of a release is drawn once. As printed, Algorithm 3 draws it at every step while the arm waits.",
+        "the noise of a release is drawn once. As printed, Algorithm 3 draws it at every step while the arm waits."
+        if cost > 1
+        else "so it is, even with the noise drawn again at every step.",
         (
             Measure.exact(f"one draw at n = {n}, (1/n)/n^(v/2-1)", n ** (-V / 2), "epsilon"),
             Measure.observed(f"{printed}: for one arm", draws, "draws"),
@@ -143,7 +145,7 @@ def _far_side_measures(claimed: float, t: int) -> tuple[Measure, ...]:
     return (
         Measure.exact(f"{subject}: up to t = {t:,}", releases, "releases"),
         Measure.exact(f"{subject}: claimed at δ = e⁻¹⁰", claimed, "epsilon"),
-        Measure.exact(f"{subject}: what they show with probability 2^-{releases}", full, "epsilon"),
+        Measure.exact(f"{subject}: what they show if all noises fall on the far side", full, "epsilon"),
         Measure.exact(f"{subject}: at the claimed ε, at least", delta, "delta"),
     )
 
@@ -198,7 +200,8 @@ def corollary_3_2(study: Study) -> Finding:
     cost, _ = cost_as_printed(study)
     return Finding(
         Verdict.ONLY_IF if cost > 1 else Verdict.HOLDS,
-        "every release is drawn once. It is far from tight, and δ′ = e⁻¹⁰ is weak, more than 1/t in the experiments.",
+        ("every release is drawn once. " if cost > 1 else "")
+        + "It is far from tight, and δ′ = e⁻¹⁰ is weak, more than 1/t in the experiments.",
         (
             *measures,
             Measure.exact("δ′ t in the experiments", DELTA * t),

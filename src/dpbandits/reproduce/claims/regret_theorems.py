@@ -232,7 +232,7 @@ def noise_below_bonus(study: Study) -> Finding:
     where="Theorem 3.5",
     says="The regret of DP-UCB-Int is at most Σ Δ[f₀ + 8 ln t/Δ² + 1 + 4ζ(1.5)], f₀ ≤ 1/ε.",
     test="Mean regret, two arms, ε = 1, in three readings of Algorithm 3. Every noise drawn once, ten times as long "
-    "as in the experiments, with the confidence term frozen between releases or renewed at every step; and exactly "
+    "as the horizon, with the confidence term frozen between releases or renewed at every step; and exactly "
     "as printed.",
     cause=Cause.STUCK,
 )
