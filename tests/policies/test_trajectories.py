@@ -11,7 +11,7 @@ from dpbandits.mechanisms import SeededNoise
 from dpbandits.policies import PhasePolicy, Policy
 from dpbandits.simulation.job import Job
 from dpbandits.simulation.plays import room_for_plays
-from dpbandits.testing.definition_checks import same_distribution
+from dpbandits.testing.definition_checks import FALSE_ALARMS, same_distribution
 from every_policy import ARMS, DELTA, HORIZON, SEEDS, bits, every_policy, horizon_of
 
 pytestmark = pytest.mark.slow
@@ -60,4 +60,4 @@ def test_the_test_of_distributions_has_power() -> None:
             dpb.DPUCBInt(epsilon=3.0, delta=DELTA, v=v), dpb.Bernoulli([0.3, 0.8, 0.5]), HORIZON, np.array([HORIZON])
         )
         samples.append(job.play(Chunk(4000, np.random.SeedSequence(seed))).regrets[:, 0])
-    assert not same_distribution(*samples)
+    assert not same_distribution(samples[0], samples[1], FALSE_ALARMS)

@@ -39,7 +39,11 @@ class Subject(NamedTuple):
         """Return the policy at play in plain Python, with seeded noise."""
         return Game(self.policy, self.arms, self.horizon, SeededNoise(self.seed + 1))
 
+    def broken(self, wrong: str) -> BrokenContract:
+        """Return the error that says so."""
+        return BrokenContract(f"{self.policy.name} with {self.arms} arms and horizon {self.horizon}: {wrong}.")
+
     def expect(self, is_right: bool, wrong: str) -> None:
         """Raise BrokenContract, with this sentence, unless it is right."""
         if not is_right:
-            raise BrokenContract(f"{self.policy.name} with {self.arms} arms and horizon {self.horizon}: {wrong}.")
+            raise self.broken(wrong)
