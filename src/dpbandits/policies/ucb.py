@@ -39,8 +39,8 @@ def _select(params: Params, state: State, t: int) -> int:
     arms = len(state.means)
     if t <= arms:
         return t - 1
-    # Five policies have this loop. One kernel for all of them costs a quarter of their speed or more (UCB with 2 arms
-    # 9.2 -> 12.1 ns a step, with 10 arms 12.9 -> 16.1): numba compiles it less well from another function.
+    # Five policies have this loop. Shared as one kernel it costs UCB a quarter of its speed or more, since numba
+    # compiles it less well there: compare the rows of ucb in benchmarks/results.md before trying again.
     spread = root(params.tables, t)
     best, highest = 0, state.means[0] + spread * state.widths[0]
     for arm in range(1, arms):
