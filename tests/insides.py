@@ -5,18 +5,17 @@ may fail anywhere, it breaks a part in the middle of one, where nothing from out
 tests want to know is in what a bandit shows, in its journal, or in a part that they make themselves.
 """
 
-import json
 from typing import Any
 
 import dpbandits as dpb
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Learner
+from learners import all_of
 
 
 def state_of(bandit: dpb.Bandit) -> dict[str, Any]:
     """Return all that `to_json` would write of a bandit, which goes on and may have a journal."""
-    state: dict[str, Any] = json.loads(json.dumps(learner_of(bandit).snapshot()))
-    return state
+    return all_of(learner_of(bandit))
 
 
 def learner_of(bandit: dpb.Bandit) -> Learner:

@@ -1,10 +1,12 @@
 """Learners without a bandit around them: made, asked and answered as a bandit does it."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from dpbandits.live.configuration import Configuration, Terms, declared_horizon
-from dpbandits.live.learner import ClosingReleases, Learner
+from dpbandits.live.learner import Answer, Learner, Release
+from dpbandits.live.persistence import pieces_of
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.units import Visit
 from dpbandits.mechanisms import SecureNoise
@@ -32,15 +34,23 @@ def learner_for(
 
 def handed_out(learner: Learner, visit: Visit = NOBODY, is_selection: bool = False) -> int:
     """Make the next assignment and return its number."""
-    return learner.hand_out(learner.choice(visit.unit), visit, is_selection)
+    return learner.hand_out(learner.choice(visit.unit), visit, is_selection=is_selection)
 
 
-def closed(learner: Learner, number: int, reward: float, key: str | None = None) -> ClosingReleases:
+def answered(learner: Learner, number: int, reward: Any, key: str | None = None) -> list[Release]:
+    """Take in a reward on the grid, None where nothing enters, and return what that releases; the policy learns later."""
+    ready = learner.ready_blocks()
+    learner.answer([Answer(number, reward, key)], ready)
+    return learner.release(ready, None)
+
+
+def closed(learner: Learner, number: int, reward: float, key: str | None = None) -> list[Release]:
     """Take in a reward from [0, 1], let the policy learn what that releases, and return it."""
-    enters_nothing = learner.can_close(number, None, None)
-    released = learner.close(number, None if enters_nothing else learner.source.encode(reward), key)
-    learner.learn(released)
-    return released
+    place = learner.book.place(number)
+    enters_nothing = place is None or place.block is None
+    releases = answered(learner, number, None if enters_nothing else learner.source.encode(reward), key)
+    learner.learn(releases)
+    return releases
 
 
 def play(learner: Learner, rewards: Callable[[int, int], float], people: int) -> list[int]:
@@ -51,3 +61,9 @@ def play(learner: Learner, rewards: Callable[[int, int], float], people: int) ->
         number = handed_out(learner)
         closed(learner, number, rewards(number, arms[-1]))
     return arms
+
+
+def all_of(learner: Learner) -> dict[str, Any]:
+    """Return all that would be written of a learner and its book, as it would come back from a file."""
+    pieces = json.loads(json.dumps(list(pieces_of(learner)), allow_nan=False))
+    return {name: part for piece in pieces for name, part in piece.items()}

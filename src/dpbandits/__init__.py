@@ -19,6 +19,7 @@ from dpbandits.errors import (
     LedgerError,
     MissingExtra,
     StepError,
+    WindowClosed,
     WrongKind,
 )
 from dpbandits.live import Assignment, Bandit, Comparison, Estimate, Spent, check_ledger
@@ -50,6 +51,7 @@ __all__ = [
     "SimulationResult",
     "Spent",
     "StepError",
+    "WindowClosed",
     "WrongKind",
     "audit",
     "auditing",

@@ -2,7 +2,8 @@
 
 DPBanditsError
 ├── InvalidInput   a value outside its allowed range; nothing has changed (also a ValueError)
-│   └── AlreadyClosed   an assignment that has had its reward
+│   ├── AlreadyClosed   an assignment that has had its reward
+│   └── WindowClosed    an assignment whose reward comes too late
 ├── JournalError   a journal that cannot be opened or written: damaged, an old copy, or in use
 ├── LedgerError    a ledger whose rows do not belong together (also a ValueError)
 ├── MissingExtra   a package that this needs and that is not installed (also an ImportError)
@@ -32,6 +33,10 @@ class AlreadyClosed(InvalidInput):
 
     What the reward was makes no difference: otherwise closing again would be a way to find out.
     """
+
+
+class WindowClosed(InvalidInput):
+    """An assignment whose window is over, whether it was closed in time or not; nothing has changed."""
 
 
 class JournalError(DPBanditsError):

@@ -15,10 +15,9 @@ from dpbandits.errors import JournalError
 from dpbandits.live.journal_format import (
     BEGINNING,
     LONGEST_MARK,
-    START,
+    LineReader,
     Mark,
     can_begin,
-    parsed_line,
     parsed_mark,
     path_of_mark,
 )
@@ -38,6 +37,7 @@ class AcknowledgedRecords:
         self.path = Path(path)
         mark_path = path_of_mark(self.path, mark)
         self.places = self.path.absolute(), mark_path.absolute()
+        self._mark_path = mark_path
         self._last = self._settled_mark(mark_path)
 
     @property
@@ -47,20 +47,22 @@ class AcknowledgedRecords:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records one by one. When all have come, they are those that the mark belongs to."""
-        checksum = START
+        reader = LineReader()
         with _opened(self.path, "a journal") as file:
-            for number in range(self.acknowledged):
+            while reader.number < self._last[0]:
                 line = file.readline()
                 if not line:
                     raise JournalError(
-                        f"The journal {self.path} ends after {number} records and {self.acknowledged} were "
+                        f"The journal {self.path} ends after {reader.number + 1} records and {self.acknowledged} were "
                         "acknowledged: it is an old copy."
                     )
-                record, checksum = parsed_line(checksum, line)
-                if record is None:
-                    raise JournalError(f"The journal {self.path} is damaged at record {number}.")
-                yield record
-        if checksum != self._last[1]:
+                records = reader.read(line)
+                if records is None:
+                    raise JournalError(f"The journal {self.path} is damaged at record {reader.number + 1}.")
+                if reader.after[0] > self._last[0]:  # a snapshot has taken its place since the mark was read
+                    self._last = self._settled_mark(self._mark_path)
+                yield from records
+        if (reader.number, reader.checksum) != self._last:
             raise JournalError(f"The journal {self.path} is not the one that its high-water mark belongs to.")
 
     def _settled_mark(self, path: Path) -> Mark:

@@ -6,10 +6,11 @@ Every choice is a function of releases, counts of assignments and the order of a
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import NoReturn
 
 from dpbandits import _validate
 from dpbandits._frames import clean
@@ -17,32 +18,36 @@ from dpbandits._phrases import count_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live import persistence
 from dpbandits.live.assignments import Assignment, id_of
-from dpbandits.live.closings import Answer, Closing, checked_closings
+from dpbandits.live.book import FORGOTTEN
+from dpbandits.live.closings import Closing, PassedAnswer, check_open, checked_closings
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
-from dpbandits.live.estimates import Comparison, Estimate
 from dpbandits.live.experiment_overview import Overview
+from dpbandits.live.experiment_view import ExperimentView
 from dpbandits.live.journal import Journal, journal_at
-from dpbandits.live.learner import Learner
+from dpbandits.live.learner import Answer, Learner, Release
 from dpbandits.live.live_noise import live_source
-from dpbandits.live.reporting.arms_table import arms_frame
-from dpbandits.live.reporting.overview_figure import overview_figure
-from dpbandits.live.reporting.report_page import write_page
+from dpbandits.live.log import Log, NoLog, Record
+from dpbandits.live.records import answer_record, assignment_record, forgetting_record, one_record, release_records
 from dpbandits.live.reward_scale import OutOfBounds, RewardScale
 from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
-from dpbandits.live.spent_budget import Spent
 from dpbandits.live.step_lock import StepLock
+from dpbandits.live.timing import (
+    Clock,
+    Timing,
+    reading,
+    validated_clock,
+    validated_shares,
+    validated_timing,
+    validated_window,
+)
 from dpbandits.live.units import Visit, validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
 from dpbandits.privacy import Guarantee, Ledger
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
-
-class Bandit:
+class Bandit(ExperimentView):
     """A live learner: it assigns arms, takes in rewards, and reveals no more of a reward than its guarantee says.
 
     Args:
@@ -57,6 +62,12 @@ class Bandit:
         sticky: whether a person who comes again gets the arm of their first assignment, and not a fresh choice. By
             default True, or what the journal says. The guarantee is the same.
         accept_delta: allow a delta above 1/(10 horizon).
+        window: for how many seconds after its assignment a reward is accepted; None for ever. An assignment without an
+            answer then counts as the default reward.
+        timing: when a block of rewards is released, "open" when its last answer comes and at the latest when its
+            window is over, or "sealed" when that is over and never because an answer came.
+        shares: for some arms the least share of all decisions that they get, such as {"control": 0.1}.
+        clock: returns the time in seconds, by default that of the machine. It is asked only where there is a window.
         noise: SecureNoise() by default, or with another grid; nothing that takes a seed.
         journal: a file that keeps every step; if it exists already, the bandit goes on where it was.
         mark: where the journal's high-water mark lies, best on another disk; by default beside the journal.
@@ -91,6 +102,10 @@ class Bandit:
         contributions: int = 1,
         sticky: bool | None = None,
         accept_delta: bool = False,
+        window: float | None = None,
+        timing: Timing = "open",
+        shares: Mapping[str | int, float] | None = None,
+        clock: Clock | None = None,
         noise: SecureNoise | None = None,
         journal: str | os.PathLike[str] | None = None,
         mark: str | os.PathLike[str] | None = None,
@@ -98,46 +113,53 @@ class Bandit:
     ) -> None:
         _validate.check_kind(Policy, "a policy, such as recommended(epsilon=1)", policy=policy)
         source = live_source(noise)
+        names, window = arm_names(arms), validated_window(window)
         configuration = Configuration(
             policy=policy,
-            arms=arm_names(arms),
+            arms=names,
             horizon=declared_horizon(policy, horizon),
             rewards=RewardScale(reward_bounds, out_of_bounds, default_reward),
             contributions=validated_contributions(contributions),
             accept_delta=_validate.flag(accept_delta=accept_delta),
             grid_bits=source.grid_bits,
             sticky=True if sticky is None else _validate.flag(sticky=sticky),
+            window=window,
+            timing=validated_timing(timing, window),
+            shares=validated_shares(shares, names),
         )
+        clock = validated_clock(clock, window)
         witness = validated_witness(witness)
         opened_journal = journal_at(journal, mark)
         try:
-            begun_bandit = None
+            learner = None
             if opened_journal is not None:
-                begun_bandit = persistence.resumed_learner(
+                learner = persistence.resumed_learner(
                     opened_journal, configuration, source, sticky_as_begun=sticky is None
                 )
-            if begun_bandit is None:
+            if learner is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
-                configuration, learner = begun_bandit
+                persistence.check_promise_again(learner, opened_journal)
             if opened_journal is not None:
                 persistence.force(opened_journal)  # the witness is told nothing that the disk could still lose
             ask_witness(witness, learner.ledger.head)
             if opened_journal is not None:
-                persistence.begin_or_go_on(opened_journal, configuration, learner)
+                persistence.begin_or_go_on(opened_journal, learner)
         except BaseException:
             if opened_journal is not None:
                 opened_journal.close()
             raise
-        self._start(configuration, learner, witness, opened_journal)
+        self._start(learner, witness, clock, opened_journal)
 
     def _start(
-        self, configuration: Configuration, learner: Learner, witness: Witness | None, journal: Journal | None = None
+        self, learner: Learner, witness: Witness | None, clock: Clock | None, journal: Journal | None = None
     ) -> None:
-        self._configuration = configuration
+        self._configuration = learner.configuration
         self._learner = learner
         self._journal = journal
+        self._log: Log = NoLog() if journal is None else journal
         self._witness = witness
+        self._clock = clock
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
         self._lock = StepLock(_nothing if journal is None else journal.close)
         self._predraw_noise()
@@ -145,7 +167,7 @@ class Bandit:
     @clean
     def _predraw_noise(self) -> None:
         """Draw the noise of a bandit that goes on, so that no step draws what it releases."""
-        for arm in {arm for arm, _ in self._learner.places.pending}:
+        for arm in self._learner.book.awaited_arms():
             self._learner.predraw_noise(arm)
 
     # ---- deciding and learning
@@ -155,9 +177,9 @@ class Bandit:
         """Return an arm for a person. Any number of assignments may be open at once.
 
         A person with a name enters at most `contributions` times. Then, or when nothing more can enter, they get their
-        latest assignment again: the same one, whether it is still open or not. So where one reward of a person enters,
-        which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
-        again: for the same person with the same key it is the same assignment.
+        latest assignment again: the same one, whether it is still open or not. So they do as long as its window runs, if
+        there is one. So where one reward of a person enters, which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
+        again: for the same person with the same key it is the same assignment. What is due is released first.
 
         Args:
             unit: the name of the person; None for somebody without a name.
@@ -194,7 +216,7 @@ class Bandit:
     def close(self, assignment: Assignment | str, reward: float | None = None, key: str | None = None) -> None:
         """Take in the reward of an assignment; None if no answer came, which counts as the default reward.
 
-        Every assignment is closed once: the last one of a block makes it release. Whoever may have to ask again, since
+        Every assignment is closed once: the last one of a block makes it release, unless timing is sealed. Whoever may have to ask again, since
         no acknowledgement came, passes a `key` of their own making, such as a random one per answer: a repetition with
         the same key is acknowledged and changes nothing.
 
@@ -205,16 +227,17 @@ class Bandit:
 
         Raises:
             AlreadyClosed: the assignment was closed before, without this key.
+            WindowClosed: its window is over, whether it was closed before or not.
             InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit. Nothing has
                 changed.
             JournalError: the step could not be written down; open the journal again.
             StepError: this step or an earlier one failed, or the bandit has ended.
         """
         with self._lock.exclusive():
-            self._close(checked_closings([(assignment, reward, key)], self._step(), self._configuration.rewards))
+            self._close_passed([(assignment, reward, key)])
 
     @clean
-    def close_many(self, answers: Iterable[Answer]) -> None:
+    def close_many(self, answers: Iterable[PassedAnswer]) -> None:
         """Take in many rewards: pairs of an assignment and its reward, or triples with a key, as in `close`.
 
         All of them are checked before any is taken in, and on disk they are one record, with all that they release.
@@ -222,57 +245,93 @@ class Bandit:
         """
         items = _validate.as_list(answers=answers)
         with self._lock.exclusive():
-            self._close(checked_closings(items, self._step(), self._configuration.rewards))
+            self._close_passed(items)
 
     @clean
     def select(self) -> str | int:
         """Return the arm to play now. The answer stays the same until `update` brings its reward."""
         with self._lock.exclusive():
-            learner = self._step()
-            number = learner.selection
-            if number is None:
+            learner, now = self._step(), self._now()
+            self._check_selects()
+            if not learner.has_selection(now):
                 if learner.units.contributions > 1:
                     raise InvalidInput(
                         f"Expected contributions={learner.units.contributions} to be 1 for select, "
                         "which knows no names: use assign(unit=...)."
                     )
                 return self._assign([Visit(None, None)], is_selection=True)[0].arm
-            return self.arms[learner.awaited[number].arm]
+            return self.arms[self._selected_arm()]
 
     @clean
     def update(self, arm: str | int, reward: float | None = None) -> None:
         """Take in the reward of the arm that `select` returned."""
         with self._lock.exclusive():
-            learner = self._step()
+            learner, now = self._step(), self._now()
+            self._check_selects()
             number = learner.selection
             played_arm = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
-            selected_arm = learner.awaited[number].arm
+            check_open(number, learner, now)
+            selected_arm = self._selected_arm()
             if played_arm != selected_arm:
                 raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected_arm]!r}, which was selected.")
-            self._close([Closing(number, self._configuration.rewards.to_unit(reward), None)])
+            self._close([Closing(number, self._configuration.rewards.to_unit(reward), None)], now)
+
+    def _check_selects(self) -> None:
+        if self._learner.is_sealed:
+            raise InvalidInput(
+                "Expected timing='open' for select and update, which play one at a time: with timing='sealed' nothing is "
+                "released before a window is over. Use assign and close."
+            )
+
+    def _selected_arm(self) -> int:
+        place = self._learner.book.place(self._learner.selection or 0)
+        assert place is not None
+        return place.arm
+
+    @clean
+    def release_due(self) -> int:
+        """Release the blocks whose windows are over, and return how many they were; without a window there are none.
+
+        `assign` does so first. Call it now and then where nobody may come for long.
+        """
+        with self._lock.exclusive():
+            self._step()
+            return self._release_due(self._now())
+
+    @clean
+    def forget(self, unit: str | int) -> None:
+        """Cut the link between a person and their assignments; do nothing if they are not known.
+
+        Only the keyed hash of their name stays, so that they do not enter a second time: from now on they get the
+        leading arm, as no assignment. An assignment that is open can still be closed. In a journal the link is gone
+        after the next snapshot, which is begun now.
+
+        Args:
+            unit: the name of the person.
+        """
+        with self._lock.exclusive():
+            learner = self._step()
+            person = learner.units.hashed_unit(unit)
+            if person is None:
+                raise InvalidInput("Expected unit=None to be the name of a person.")
+            if learner.book.person(person) in (None, FORGOTTEN):
+                return
+            self._write_snapshot()
+            self._lock.is_midway = True
+            learner.book.forget(person)
+            self._log.append(forgetting_record(person))
+            self._lock.is_midway = False
+            if self._journal is not None:
+                self._journal.ask_for_snapshot()
 
     # ---- what is known
-
-    @property
-    def arms(self) -> tuple[str | int, ...]:
-        """The names of the arms."""
-        return self._configuration.arms
-
-    @property
-    def policy(self) -> Policy:
-        """The policy as it was given."""
-        return self._configuration.policy
 
     @property
     def guarantee(self) -> Guarantee:
         """What is proved for the whole sequence of choices and releases, fixed before the first of them."""
         return self._learner.terms.person
-
-    def spent(self) -> Spent:
-        """Return the largest loss of any one reward so far."""
-        return self._overview().spent()
 
     @property
     def ledger(self) -> Ledger:
@@ -284,44 +343,24 @@ class Bandit:
     def exhausted(self) -> bool:
         """Whether there will be no more releases. Assignments go on from what was released, which costs nothing."""
         with self._lock.exclusive():
-            return self._read().places.exhausted
+            return self._read().counts.exhausted
 
     def open_assignments(self) -> list[Assignment]:
-        """Return the assignments that await their reward, oldest first."""
-        with self._lock.exclusive():
-            return [self._assignment(number, choice.arm) for number, choice in self._read().awaited.items()]
+        """Return the assignments that await their reward, oldest first.
 
-    def estimates(self, confidence: float = 0.95) -> dict[str | int, Estimate]:
-        """Return the mean of every arm with an interval, from releases alone.
-
-        With (at least) this probability all intervals that are ever returned at this confidence are right, for all
-        arms and all releases at once, if the rewards of an arm are independent with one mean. A missing answer is a
-        reward like any other, the default one.
-
-        Args:
-            confidence: in (0, 1).
+        They tell who has answered: with sealed timing they are for the owner of the rewards alone.
         """
-        return self._overview().estimates(confidence)
-
-    def compare(self, a: str | int, b: str | int, confidence: float = 0.95) -> Comparison:
-        """Tell whether arm b is better than arm a: right whenever the intervals of `estimates` are."""
-        return self._overview().compare(a, b, confidence)
-
-    def to_pandas(self, confidence: float = 0.95) -> "pd.DataFrame":
-        """Return the assignments, estimates and intervals of all arms as a table, a row for each."""
-        return arms_frame(self._overview(), confidence)
-
-    def plot(self) -> "Figure":
-        """Draw who got which arm, the estimates with their 95% intervals, and the budget that is spent."""
-        return overview_figure(self._overview())
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write all that may be shown as one page (.html), in plain words, for the owner of the experiment."""
-        write_page(path, self._overview(), () if self._journal is None else self._journal.places)
+        with self._lock.exclusive():
+            book, now = self._read().book, self._now()
+            places = {number: book.place(number) for number in book.open_numbers(now)}
+            return [self._assignment(number, place.arm) for number, place in places.items() if place is not None]
 
     def _overview(self) -> Overview:
         with self._lock.exclusive():
-            return Overview.of(self._configuration, self._read())
+            return Overview.of(self._read())
+
+    def _own_files(self) -> tuple[Path, ...]:
+        return () if self._journal is None else self._journal.places
 
     # ---- moving and ending
 
@@ -342,7 +381,7 @@ class Bandit:
                     f"Expected a bandit without a journal: to move this one, detach it and move {self._journal.path} "
                     "together with its mark."
                 )
-            text = persistence.to_text(self._configuration, self._learner)
+            text = persistence.to_text(self._learner)
             self._lock.has_ended = True
             self._learner.releaser.predrawn.drop()
         return text
@@ -356,6 +395,7 @@ class Bandit:
         policy: Policy | None = None,
         noise: SecureNoise | None = None,
         witness: Witness | None = None,
+        clock: Clock | None = None,
     ) -> "Bandit":
         """Return the bandit that `to_json` wrote, to go on with it, once.
 
@@ -364,6 +404,7 @@ class Bandit:
             policy: the policy that the bandit was made with, if it is not a built-in one.
             noise: the noise source, if it has another grid than the usual one.
             witness: as for a new bandit.
+            clock: as for a new bandit.
 
         Raises:
             InvalidInput: the text is not whole, or policy or noise are not those of the bandit.
@@ -371,9 +412,11 @@ class Bandit:
         """
         bandit = cls.__new__(cls)
         witness = validated_witness(witness)
-        configuration, learner = persistence.from_text(text, policy, live_source(noise))
+        learner = persistence.from_text(text, policy, live_source(noise))
+        persistence.check_promise_again(learner)
+        clock = validated_clock(clock, learner.configuration.window)
         ask_witness(witness, learner.ledger.head)
-        bandit._start(configuration, learner, witness)
+        bandit._start(learner, witness, clock)
         return bandit
 
     def detach(self) -> None:
@@ -394,58 +437,94 @@ class Bandit:
     def __repr__(self) -> str:
         if not hasattr(self, "_learner"):  # in the traceback of a beginning that was refused
             return "<Bandit: not begun>"
-        arms, assigned = len(self.arms), self._learner.assigned
+        arms, assigned = len(self.arms), self._learner.counts.assigned
         return f"<Bandit: {label(self.policy)}, {arms} arms, {count_text(assigned, 'assignment')}, {self.guarantee}>"
 
     # ---- steps: all or nothing
 
     def _assign(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
-        learner = self._learner
+        learner, now = self._learner, self._now()
+        self._release_due(now)
+        self._write_snapshot()
+        time = now if now != learner.counts.now else None
         assignments, records = [], []
         for visit in visits:
-            past_assignment = learner.assignment_again(visit)
+            past_assignment = learner.assignment_again(visit, now)
             if past_assignment is not None:
                 assignments.append(replace(self._assignment(past_assignment.number, past_assignment.arm), is_new=False))
                 continue
-            choice = learner.choice(visit.unit)
-            if choice.block is not None:
-                learner.predraw_noise(choice.arm)  # so long past its release that no batch is both
+            place = learner.choice(visit.unit, now)
+            if place.block is not None:
+                learner.predraw_noise(place.arm)  # so long past its release that no batch is both
             self._lock.is_midway = True
-            number = learner.hand_out(choice, visit, is_selection)
-            records.append(persistence.assignment_record(choice, visit, is_selection))
-            assignments.append(self._assignment(number, choice.arm))
-        self._write(records)
+            number = learner.hand_out(place, visit, now, is_selection)
+            records.append(assignment_record(place, visit, is_selection))
+            assignments.append(self._assignment(number, place.arm))
+        if records:
+            self._log.append(one_record(records, time))
         self._lock.is_midway = False
         return assignments
 
-    def _close(self, closings: Sequence[Closing]) -> None:
+    def _close_passed(self, answers: Sequence[PassedAnswer]) -> None:
+        learner, now = self._step(), self._now()
+        self._close(checked_closings(answers, learner, now), now)
+
+    def _close(self, closings: Sequence[Closing], now: float | None) -> None:
+        if not closings:
+            return
         learner = self._learner
-        encoded_rewards: list[Any] = []
-        for number, value, _ in closings:
-            arm, block = learner.awaited[number]
-            encoded_rewards.append(None if block is None else learner.source.encode(value))
-            if block is not None:
-                learner.predraw_noise(arm)
+        self._write_snapshot()
+        answers = []
+        for number, value, key in closings:
+            place = learner.book.place(number)
+            assert place is not None
+            enters = place.block is not None
+            answers.append(Answer(number, learner.source.encode(value) if enters else None, key))
+            if enters:
+                learner.predraw_noise(place.arm)
+        records = list(map(answer_record, answers))
+        ready = learner.ready_blocks()
         self._lock.is_midway = True
-        released, records = [], []
-        for (number, _, key), reward in zip(closings, encoded_rewards, strict=True):
-            released.append(learner.close(number, reward, key))
-            records.append(persistence.closing_record(number, reward, key, released[-1].draws, learner))
-        is_release = any(part.draws for part in released)
-        # On disk, then confirmed by the witness, then acknowledged, by the mark: only then is it seen by anybody.
-        before_mark = partial(ask_witness, self._witness, learner.ledger.head) if is_release else None
-        if self._journal is None:
-            if before_mark is not None:
-                before_mark()
-        else:
-            self._write(records, durable_mark=is_release, before_mark=before_mark)
-        for part in released:
-            learner.learn(part)
+        learner.answer(answers, ready)
+        if learner.is_sealed:  # nothing that follows from it may show, the time neither
+            self._log.append(one_record(records))
+            self._lock.is_midway = False
+            return
+        learner.add_due(ready, now)
+        time = now if now != learner.counts.now else None
+        self._finish(records, learner.release(ready, now), time)
+
+    def _release_due(self, now: float | None) -> int:
+        learner = self._learner
+        ready = learner.ready_blocks()
+        learner.add_due(ready, now)
+        if ready.blocks:
+            self._write_snapshot()
+            time = now if now != learner.counts.now else None
+            self._lock.is_midway = True
+            self._finish([], learner.release(ready, now), time)
+        return len(ready.blocks)
+
+    def _finish(self, records: list[Record], releases: list[Release], time: float | None) -> None:
+        """End a step that may release. On disk, then confirmed by the witness, then acknowledged, by the mark.
+
+        Only then does the policy learn of it, and is it seen by anybody.
+        """
+        learner = self._learner
+        before_mark = partial(ask_witness, self._witness, learner.ledger.head) if releases else None
+        record = one_record([*records, *release_records(releases, learner)], time)
+        self._log.append(record, durable_mark=bool(releases), before_mark=before_mark)
+        learner.learn(releases)
         self._lock.is_midway = False
 
-    def _write(self, records: list[dict[str, Any]], **how: Any) -> None:
-        if self._journal is not None and records:
-            self._journal.append(persistence.one_record(records), **how)
+    def _write_snapshot(self) -> None:
+        """Write a part of a snapshot, if it is time: between two steps, when nothing is under way."""
+        if self._journal is not None:
+            self._journal.write_snapshot(partial(persistence.pieces_of, self._learner))
+
+    def _now(self) -> float | None:
+        """Return the time, which never runs backwards; None where no window needs it."""
+        return None if self._clock is None else self._learner.counts.later(reading(self._clock))
 
     def _read(self) -> Learner:
         self._lock.check_readable()
@@ -456,7 +535,7 @@ class Bandit:
         return self._learner
 
     def _assignment(self, number: int, arm: int) -> Assignment:
-        return Assignment(id_of(self._learner.tag, number), self.arms[arm])
+        return Assignment(id_of(self._learner.tag, number) if number else None, self.arms[arm])
 
 
 def _nothing() -> None:

@@ -1,14 +1,11 @@
-"""Blocks: which place of which block an assignment takes, and when a block is complete.
+"""Blocks: the schedule of releases, the same for every arm.
 
-An assignment is given its place when it is handed out, the next free one of its arm, and never moves: counts depend
-on assignments, never on answers. A block is full when all its places are handed out, and complete when all of these
-assignments are closed. The blocks of an arm fill in order and release in order; any number of them may be waiting.
+A block is full when all its places are handed out, and complete when all of these assignments are answered.
 """
 
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import Any
 
@@ -18,16 +15,6 @@ from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Block, Policy
 from dpbandits.policies.policy import MAX_HORIZON
 from dpbandits.privacy.rounding import bits_up
-
-
-@dataclass
-class PendingBlock:
-    """A block that is being filled and answered. The sum is secret, in the units of the noise source."""
-
-    first: int  # the numbers of its first and last assignment
-    last: int
-    unanswered: int
-    total: Any = field(repr=False)
 
 
 class Schedule:
@@ -148,98 +135,3 @@ def live_scale(scale: float, scale_bits: int | None) -> float:
     Machines differ in the last digit of a power. Rounded up to a few significant bits, they agree.
     """
     return scale if scale_bits is None else bits_up(scale, scale_bits)
-
-
-class Places:
-    """The places of all arms. Everything but the sums is public."""
-
-    def __init__(self, arms: int, schedule: Schedule, horizon: float) -> None:
-        self.schedule = schedule
-        self.horizon = horizon
-        self.entered = 0  # assignments that have a place
-        self.handed_out = [0] * arms  # places of every arm
-        self.filling = [0] * arms  # the block of every arm that has the next free place
-        self.released = [0] * arms  # blocks of every arm
-        self.pending: dict[tuple[int, int], PendingBlock] = {}  # by arm and block
-        # Of every arm, all that was released: the beginning of its next sum, where sums are of all rewards so far.
-        self.released_sums: list[Any] = [0] * arms
-
-    def free_block(self, arm: int) -> int | None:
-        """Return the block with the arm's next free place; None at the horizon or the end of the schedule."""
-        if self.entered >= self.horizon or self.schedule.block(self.filling[arm]) is None:
-            return None
-        return self.filling[arm]
-
-    def is_waiting(self, arm: int) -> bool:
-        """Tell whether the arm's next release awaits nothing but answers."""
-        return self.filling[arm] > self.released[arm]
-
-    def take(self, arm: int, number: int, assignment: int) -> None:
-        """Give the next place of the arm, which is in this block, to the assignment."""
-        pending_block = self.pending.setdefault((arm, number), PendingBlock(assignment, assignment, 0, 0))
-        pending_block.last = assignment
-        pending_block.unanswered += 1
-        self.handed_out[arm] += 1
-        self.entered += 1
-        if self.handed_out[arm] == self.schedule.count(number + 1):
-            self.filling[arm] += 1
-
-    def answer(self, arm: int, number: int, reward: Any) -> None:
-        """Add the reward of one assignment to its block."""
-        pending_block = self.pending[arm, number]
-        pending_block.total = pending_block.total + reward
-        pending_block.unanswered -= 1
-
-    def is_complete(self, arm: int) -> bool:
-        """Tell whether the arm's next block to release is full and answered."""
-        return self.is_waiting(arm) and self.pending[arm, self.released[arm]].unanswered == 0
-
-    def finish_block(self, arm: int) -> tuple[Block, PendingBlock]:
-        """Count the arm's next block as released and return it, with the sum that its release is of."""
-        number = self.released[arm]
-        block = self.schedule.block(number)
-        assert block is not None
-        pending_block = self.pending.pop((arm, number))
-        if self.schedule.is_cumulative:
-            pending_block.total = self.released_sums[arm] = self.released_sums[arm] + pending_block.total
-        self.released[arm] += 1
-        return block, pending_block
-
-    @property
-    def all_released(self) -> bool:
-        """Whether every arm has had a release."""
-        return all(self.released)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether no release can come any more, whatever is played and answered."""
-        return not any(self.is_waiting(arm) or self._can_fill(arm) for arm in range(len(self.released)))
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return everything that `restore` needs, secrets included."""
-        return {
-            "entered": self.entered,
-            "handed_out": self.handed_out,
-            "filling": self.filling,
-            "released": self.released,
-            "flights": [
-                [*key, pending_block.first, pending_block.last, pending_block.unanswered, int(pending_block.total)]
-                for key, pending_block in self.pending.items()
-            ],
-            "landed": [int(total) for total in self.released_sums],
-        }
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Put a snapshot into fresh places."""
-        self.entered = snapshot["entered"]
-        self.handed_out = list(snapshot["handed_out"])
-        self.filling = list(snapshot["filling"])
-        self.released = list(snapshot["released"])
-        self.pending = {
-            (arm, block): PendingBlock(*pending_block) for arm, block, *pending_block in snapshot["flights"]
-        }
-        self.released_sums = list(snapshot["landed"])
-
-    def _can_fill(self, arm: int) -> bool:
-        block = self.schedule.block(self.filling[arm])
-        return block is not None and block.last - self.handed_out[arm] <= self.horizon - self.entered

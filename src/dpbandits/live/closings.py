@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dpbandits.errors import AlreadyClosed, InvalidInput
+from dpbandits.errors import AlreadyClosed, InvalidInput, WindowClosed
 from dpbandits.live.assignments import Assignment, id_of, number_of
-from dpbandits.live.learner import Learner
-from dpbandits.live.reward_scale import RewardScale
+from dpbandits.live.learner import Learner, is_over
 
 # An assignment or its id, its reward, and a key if it may be passed again.
-Answer = tuple[Assignment | str, float | None] | tuple[Assignment | str, float | None, str | None]
+PassedAnswer = tuple[Assignment | str, float | None] | tuple[Assignment | str, float | None, str | None]
 
 
 class Closing(NamedTuple):
@@ -20,12 +19,12 @@ class Closing(NamedTuple):
     key: str | None
 
 
-def checked_closings(answers: Sequence[Any], learner: Learner, rewards: RewardScale) -> list[Closing]:
+def checked_closings(answers: Sequence[Any], learner: Learner, now: float | None) -> list[Closing]:
     """Return what is to be closed; nothing for an answer that comes again with its key."""
     closings: dict[int, Closing] = {}
     for place, answer in enumerate(answers, start=1):
         try:
-            closing = _validated_closing(answer, closings, learner, rewards)
+            closing = _validated_closing(answer, closings, learner, now)
         except InvalidInput as problem:
             if len(answers) == 1:
                 raise
@@ -36,18 +35,27 @@ def checked_closings(answers: Sequence[Any], learner: Learner, rewards: RewardSc
 
 
 def _validated_closing(
-    answer: Any, closings: dict[int, Closing], learner: Learner, rewards: RewardScale
+    answer: Any, closings: dict[int, Closing], learner: Learner, now: float | None
 ) -> Closing | None:
     if not isinstance(answer, tuple | list) or len(answer) not in (2, 3):
         raise InvalidInput("Expected an answer to be (assignment, reward), or (assignment, reward, key).")
     assignment, reward, *key = answer
-    number = number_of(assignment, learner.tag, learner.assigned)
-    closing = Closing(number, rewards.to_unit(reward), learner.units.hashed_key(key[0] if key else None))
-    if number in learner.awaited and number not in closings:
-        return closing
-    # By the key alone: to compare rewards would tell what the first one was.
-    earlier = closings[number].key if number in closings else learner.keys.get(number)
-    if closing.key is None or closing.key != earlier:
-        name = id_of(learner.tag, number)
+    number = number_of(assignment, learner.tag, learner.counts.assigned)
+    unit_reward = learner.configuration.rewards.to_unit(reward)
+    closing = Closing(number, unit_reward, learner.units.hashed_key(key[0] if key else None))
+    # A repetition is known by the key alone: to compare rewards would tell what the first one was.
+    earlier_key = closings[number].key if number in closings else learner.book.answer_key(number)
+    if closing.key is not None and closing.key == earlier_key:
+        return None
+    check_open(number, learner, now, is_closing=number in closings)
+    return closing
+
+
+def check_open(number: int, learner: Learner, now: float | None, *, is_closing: bool = False) -> None:
+    """Refuse an answer that comes too late, whether there was one or not, or that comes after another one."""
+    place, window = learner.book.place(number), learner.configuration.window
+    name = id_of(learner.tag, number)
+    if window is not None and (place is None or is_over(place, now)):
+        raise WindowClosed(f"Expected assignment={name!r} to be closed within {window:g} seconds: its window is over.")
+    if place is None or place.is_answered or is_closing:
         raise AlreadyClosed(f"Expected assignment={name!r} to be open: it was closed before.")
-    return None

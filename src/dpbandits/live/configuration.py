@@ -19,6 +19,7 @@ from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live.policy_names import current_live_settings, policy_from, written_form
 from dpbandits.live.reward_scale import RewardScale
+from dpbandits.live.timing import Timing, checked_shares, validated_timing, validated_window
 from dpbandits.policies import Policy
 from dpbandits.policies.policy import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
@@ -27,6 +28,7 @@ from dpbandits.privacy import Guarantee, group_guarantee
 #   2    scales are rounded up to `scale_bits`; before, they were taken as the policy gives them
 #   3    `sticky`; who has given all their rewards gets their latest assignment again; the noise-aware policies have
 #        names of their own (policy_names.py)
+#   4    `window`, `timing`, `shares`
 FORMATS = (1, 2, 3)
 _SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
 _LONGEST_NAME = 200
@@ -45,6 +47,9 @@ class Configuration:
     accept_delta: bool
     grid_bits: int
     sticky: bool = True
+    window: float | None = None
+    timing: Timing = "open"
+    shares: tuple[float, ...] | None = None
     file_format: int = FORMATS[-1]  # in which it is written down, from its beginning on
 
     @property
@@ -87,6 +92,7 @@ class Configuration:
             accept_delta=plain["accept_delta"],
             grid_bits=plain["grid_bits"],
             sticky=read_sticky(plain),
+            **read_timing(plain, len(plain["arms"])),
             file_format=file_format,
         )
         if configuration.to_dict() != plain:
@@ -98,6 +104,9 @@ class Configuration:
         later = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
         if self.file_format >= 3:
             later |= {"sticky": self.sticky}
+        if self.file_format >= 4:
+            shares = None if self.shares is None else list(self.shares)
+            later |= {"window": self.window, "timing": self.timing, "shares": shares}
         name, settings = written_form(self.policy, self.file_format)
         return {
             "format": self.file_format,
@@ -175,6 +184,19 @@ def read_format(plain: dict[str, Any]) -> int:
 def read_sticky(plain: dict[str, Any]) -> bool:
     """Return whether people who come again keep their arm, by a configuration that was written down."""
     return _validate.flag(sticky=plain["sticky"]) if plain["format"] >= 3 else False
+
+
+def read_timing(plain: dict[str, Any], arms: int) -> dict[str, Any]:
+    """Return when blocks are released and which shares arms have, by a configuration that was written down."""
+    if plain["format"] < 4:
+        return {}
+    window = validated_window(plain["window"])
+    shares = plain["shares"]
+    return {
+        "window": window,
+        "timing": validated_timing(plain["timing"], window),
+        "shares": None if shares is None else checked_shares(shares, arms),
+    }
 
 
 def check_delta(delta: float, horizon: float) -> None:

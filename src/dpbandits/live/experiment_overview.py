@@ -36,16 +36,16 @@ class Overview:
     rounding: float  # by which a reward was changed at most on its way into the sums
 
     @classmethod
-    def of(cls, configuration: Configuration, learner: Learner) -> "Overview":
+    def of(cls, learner: Learner) -> "Overview":
         """Return what may be shown of a learner between two steps."""
         most = max(statistic.releases for statistic in learner.statistics)
         return cls(
-            configuration=configuration,
+            configuration=learner.configuration,
             terms=learner.terms,
             ledger=learner.ledger.copy(),
-            assigned=learner.assigned,
-            assigned_to=tuple(learner.assigned_to),
-            exhausted=learner.places.exhausted,
+            assigned=learner.counts.assigned,
+            assigned_to=tuple(learner.counts.assigned_to),
+            exhausted=learner.counts.exhausted,
             blocks=tuple(learner.schedule.beginning(most)) if most else (),
             values=tuple(statistic.values for statistic in learner.statistics),
             steps=tuple(map(tuple, learner.steps)),

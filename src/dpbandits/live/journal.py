@@ -26,15 +26,19 @@ from dpbandits.live.journal_format import (
     BEGINNING,
     LONGEST_MARK,
     START,
+    LineReader,
     Mark,
     can_begin,
     line_of,
     mark_of,
-    parsed_line,
     parsed_mark,
     path_of_mark,
 )
+from dpbandits.live.journal_snapshot import JournalSnapshot, remove_unfinished
 from dpbandits.live.private_file import PrivateFile
+
+SHORTEST_STEPS = 2**20  # bytes of steps after which there is a snapshot, if that is not much longer itself
+_SHARE = 8
 
 
 class Journal:
@@ -61,10 +65,13 @@ class Journal:
         except BaseException:
             self.close()
             raise
-        self._checksum = START
-        self._count = 0  # of the records that were read
-        self._end = 0  # of the last of them, in bytes
+        self._reader = LineReader()
+        self._end = 0  # of the last record that was read or written, in bytes
         self._last_line = b""
+        self._snapshot: JournalSnapshot | None = None  # that is being written
+        self._snapshot_end = 0  # of the one that the file begins with, in bytes
+        self._written = 0  # bytes, since a part of a snapshot was written
+        self._is_snapshot_asked = False
         self._is_ready = False  # to be appended to
 
     @property
@@ -80,31 +87,38 @@ class Journal:
     @property
     def is_empty(self) -> bool:
         """Whether no record was read."""
-        return self._count == 0
+        return self._reader.number < 0
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records one by one. When all have come, none is missing."""
         number, expected = (-1, START) if self._confirmed is None else self._confirmed
         if self._confirmed is None and not can_begin(self._file.beginning(BEGINNING)):
             raise self._unmarked_error(is_journal=False)  # without reading it: it may be anything, of any size
+        reader = self._reader
         for line in self._file.lines():
-            record, checksum = parsed_line(self._checksum, line)
+            records = reader.read(line)
             if self._confirmed is None:
-                raise self._unmarked_error(is_journal=record is not None)
-            if record is None:
+                raise self._unmarked_error(is_journal=records is not None)
+            if records is None:
                 is_last = self._end + len(line) == self._file.size()
-                if not is_last or self._count <= number:
-                    raise JournalError(f"The journal {self.path} is damaged at record {self._count}.")
+                if not is_last or reader.number < number or reader.is_in_snapshot:
+                    raise JournalError(f"The journal {self.path} is damaged at record {reader.number + 1}.")
                 break  # torn by a crash before it was acknowledged
-            if self._count == number and checksum != expected:
+            if reader.number == number and reader.checksum != expected and not reader.is_in_snapshot:
                 raise JournalError(f"The journal {self.path} is not the one that its high-water mark belongs to.")
-            self._checksum, self._last_line = checksum, line
-            self._count += 1
+            self._last_line = line
             self._end += len(line)
-            yield record
-        if self._count <= number:
+            if reader.is_in_snapshot or not records:
+                self._snapshot_end = self._end
+            yield from records
+        if reader.after[0] > number:
             raise JournalError(
-                f"The journal {self.path} ends after {self._count} records and {number + 1} were acknowledged: "
+                f"The journal {self.path} begins after record {reader.after[0]}, and its high-water mark is of record "
+                f"{number}: that is an old copy, or that of another journal."
+            )
+        if reader.number < number or reader.is_in_snapshot:
+            raise JournalError(
+                f"The journal {self.path} ends after {reader.number + 1} records and {number + 1} were acknowledged: "
                 "it is an old copy, and going on from it would draw its noise again."
             )
 
@@ -127,7 +141,7 @@ class Journal:
 
     def _take_back(self) -> None:
         """Remove what was made; killed anywhere in between, it leaves a journal that has yet to begin."""
-        self._count, self._checksum = 0, START
+        self._reader = LineReader()
         with suppress(OSError, JournalError):
             self._confirm(durable=False)
         self._file.unmake()
@@ -153,6 +167,7 @@ class Journal:
             self._file.cut_off(self._end)
             self._confirm(durable=True)
             self._file.sync_folder()
+            remove_unfinished(self._file.place)
             self._is_ready = True
         except OSError as problem:
             raise self._unwritten_error(problem) from None
@@ -172,15 +187,70 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the files, so that another process may open them."""
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is not None:
+            snapshot.abandon()
         _close(self._file, self._mark)
+
+    # ---- snapshots
+
+    def ask_for_snapshot(self) -> None:
+        """Have a new snapshot begun, since something in the file has to go."""
+        self._is_snapshot_asked = True
+
+    def write_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> None:
+        """Write a part of a snapshot, if one has been begun or is due, between two steps.
+
+        Args:
+            pieces: returns the bandit as it is now, in pieces that are asked for one by one.
+        """
+        if self._snapshot is None and not self._is_snapshot_due:
+            return
+        # Taken out while it is written on: whatever goes wrong, it is given up, and another one is tried later.
+        snapshot, self._snapshot = self._snapshot, None
+        try:
+            if snapshot is None:
+                snapshot = self._begun_snapshot(pieces)
+            snapshot.write_part(self._written)
+            self._written = 0
+            if not snapshot.is_complete:
+                self._snapshot, snapshot = snapshot, None
+                return
+            self._confirm(durable=True)  # so that the mark is never of a record before the snapshot
+            self._file.take(snapshot.finished())
+        except (OSError, JournalError):  # a full disk, for instance: the journal is what it was
+            self._snapshot_end = self._end
+            return
+        finally:
+            if snapshot is not None:
+                snapshot.abandon()
+        self._end, self._snapshot_end = self._file.size(), snapshot.size
+        try:
+            self._file.sync_folder()  # the old file may be the one that is found after a crash, until then
+        except OSError as problem:
+            raise self._unwritten_error(problem) from None
+
+    def _begun_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> JournalSnapshot:
+        last = self._reader.number, self._reader.checksum
+        snapshot = JournalSnapshot(self._file, self._end, last, pieces())
+        self._written = 0
+        self._is_snapshot_asked = False
+        return snapshot
+
+    @property
+    def _is_snapshot_due(self) -> bool:
+        steps = self._end - self._snapshot_end
+        return self._is_snapshot_asked or steps > max(SHORTEST_STEPS, self._snapshot_end // _SHARE)
 
     def _append(
         self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None
     ) -> None:
-        line, self._checksum = line_of(self._checksum, record)
+        line, checksum = line_of(self._reader.checksum, record)
         self._file.write(line)
-        self._count += 1
+        self._reader.checksum = checksum
+        self._reader.number += 1
         self._end += len(line)
+        self._written += len(line)
         if not self._file.is_in_place(self._end):  # before it is acknowledged
             raise self._lost_error(self._file)
         if before_mark is not None:
@@ -190,7 +260,7 @@ class Journal:
             raise self._lost_error(self._mark)
 
     def _confirm(self, *, durable: bool) -> None:
-        self._mark.overwrite(mark_of(self._count - 1, self._checksum), durable=durable)
+        self._mark.overwrite(mark_of(self._reader.number, self._reader.checksum), durable=durable)
 
     def _lost_error(self, file: PrivateFile) -> JournalError:
         return JournalError(f"{file.path} was deleted, moved or changed while it was open.")

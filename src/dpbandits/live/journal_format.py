@@ -1,14 +1,24 @@
 """The format of a journal: the lines of a journal and the words of its mark, as bytes.
 
-A record is one line, a checksum and JSON. The checksum covers the record and the checksum before it, so it shows when
+A record is one line, a checksum and JSON. Its number is that of the bandit's steps, 0 for the beginning. The checksum covers the record and the checksum before it, so it shows when
 records were changed, removed or moved by accident (whoever can write the file can compute checksums too). A mark is the
 number and the checksum of the last record that was acknowledged.
+
+A journal may begin with a snapshot instead of record 0: lines with a chain of checksums of their own, of which the
+first says after which record it was taken. The last one ends it, and the next record has the checksums that it had in
+the file before. So a mark belongs to both files, whichever of them a crash leaves.
+
+    <checksum> {"snapshot":{...},"after":[1000,"<checksum of record 1000>"]}
+    <checksum> {"piece":{...}}
+    <checksum> {"end":true}
+    <checksum of record 1001> {...}
 """
 
 import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +78,55 @@ def parsed_line(checksum: str, line: bytes) -> tuple[dict[str, Any] | None, str]
     except (ValueError, RecursionError):  # somebody else computed the checksum
         return None, ""
     return (record, checksum) if isinstance(record, dict) else (None, "")
+
+
+class LineReader:
+    """Reads the lines of a journal, one after the other.
+
+    Attributes:
+        number: of the last record that was read, or is in the snapshot; -1 before.
+        checksum: that of the line, or of the record, that the next line follows.
+        is_in_snapshot: whether the end of a snapshot is still to come.
+        after: the number and the checksum of the last record that is in the snapshot.
+    """
+
+    def __init__(self) -> None:
+        self.number = -1
+        self.checksum = START
+        self.is_in_snapshot = False
+        self.after: Mark = (-1, START)
+        self._is_first = True
+
+    def read(self, line: bytes) -> list[dict[str, Any]] | None:
+        """Return what a line says: a record, or nothing if it ends a snapshot; None if it is not the next line."""
+        record, checksum = parsed_line(self.checksum, line)
+        if record is None:
+            return None
+        if self._is_first and "after" in record:
+            self.is_in_snapshot = True
+            number, last_checksum = record["after"]
+            self.after = number, last_checksum
+        self._is_first = False
+        if not self.is_in_snapshot:
+            self.number, self.checksum = self.number + 1, checksum
+            return [record]
+        self.checksum = checksum
+        if "end" in record:
+            self.is_in_snapshot = False
+            self.number, self.checksum = self.after
+            return []
+        return [record["snapshot"] if "snapshot" in record else record["piece"]]
+
+
+def snapshot_lines(number: int, checksum: str, pieces: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield the lines of a snapshot that was taken after the record with this number and checksum."""
+    line, chain = line_of(START, {"snapshot": next(pieces), "after": [number, checksum]})
+    yield line
+    for piece in pieces:
+        line, chain = line_of(chain, {"piece": piece})
+        yield line
+    line, _ = line_of(chain, {"end": True})
+    yield line
 
 
 def chained(checksum: str, text: bytes) -> str:

@@ -1,56 +1,80 @@
-"""Learner: the state of a live bandit and its two steps, handing out an assignment and closing it.
+"""Learner: a policy's state and releases, and the steps of a live bandit: hand out, answer, release, learn.
 
-It checks nothing and locks nothing; `Bandit` does. What a step does to the state follows from the choice that was made,
-the reward and the released values, so a journal of these brings a learner back to exactly where it was.
+It checks nothing and locks nothing; whoever uses it does. What a step does follows from the choice that was made, the
+reward, the time and the released values, so a record of these brings a learner back to exactly where it was.
 
-Sums are kept here, exactly, and noise is added to them. The policy's kernels get zeros in place of rewards: whatever
-they do with their own sums, nothing but the releases that their blocks declare can get out.
+What it keeps changes with releases alone, or is a count; everything else is in its book. Sums are kept there, exactly,
+and noise is added to them here. The policy's kernels get zeros in place of rewards: whatever they do with their own
+sums, nothing but the releases that their blocks declare can get out.
 """
 
-import copy
 import secrets
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
-from dpbandits.live.blocks import Places, entering_limit, schedule_of
+from dpbandits.live.blocks import entering_limit, schedule_of
+from dpbandits.live.book import FORGOTTEN, BlockKey, Book, PastAssignment, Place
 from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.counts import Counts
 from dpbandits.live.estimates import Estimator, Statistic
 from dpbandits.live.live_noise import LiveNoise, ReleasedValue, Releaser, is_same_scale
+from dpbandits.live.memory_book import MemoryBook
 from dpbandits.live.policy_choice import checked_arm
 from dpbandits.live.predrawn_noise import MOST
-from dpbandits.live.rehearsal import RehearsedNoise, rehearse
+from dpbandits.live.ready_blocks import ReadyBlocks
+from dpbandits.live.rehearsal import rehearse
 from dpbandits.live.schedule_cost import check_promise
-from dpbandits.live.units import PastAssignment, Units, Visit, is_hash
+from dpbandits.live.units import Units, Visit
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.mechanisms.state import forget, restore, to_plain
+from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import update
-from dpbandits.privacy import Ledger
+from dpbandits.privacy import Ledger, Row
+
+_TAG_BYTES = 8  # in 100,000 experiments two are the same with a chance of 3e-10
 
 
-class Choice(NamedTuple):
-    """An arm, and the block in which its assignment has a place; None if it enters nothing."""
+class Answer(NamedTuple):
+    """An answer as it enters: the number of its assignment, its reward on the grid, the hash of its key."""
+
+    number: int
+    reward: Any  # None if it enters nothing
+    key: str | None
+
+
+class Release(NamedTuple):
+    """A block that was released, of which the policy learns when it is on disk."""
 
     arm: int
-    block: int | None
-
-
-class ClosingReleases(NamedTuple):
-    """What one closing releases: blocks of an arm in a row, from number `first` on."""
-
-    arm: int
-    first: int
-    draws: list[ReleasedValue]
+    block: int
+    value: float
+    steps: float  # the scale of its noise, on the grid
 
 
 class Learner:
-    """A policy's state, the pending blocks, the open assignments, the releases."""
+    """A policy's state, statistics, counts and ledger, over a book.
+
+    Args:
+        configuration: what was asked for.
+        terms: what follows from it for privacy.
+        source: the noise source.
+        tolerance: how much more, relatively, blocks may cost than was promised on another machine.
+        make_book: makes an empty book for a number of arms; the other argument tells whether releases are cumulative.
+    """
 
     def __init__(
-        self, configuration: Configuration, terms: Terms, source: SecureNoise, *, tolerance: float = 0.0
+        self,
+        configuration: Configuration,
+        terms: Terms,
+        source: SecureNoise,
+        *,
+        tolerance: float = 0.0,
+        make_book: Callable[[int, bool], Book] = MemoryBook,
     ) -> None:
         arms = len(configuration.arms)
         limit = entering_limit(configuration.horizon, source)
+        self.configuration = configuration
         self.terms = terms
         setup = terms.policy.configure(arms, limit)
         self.params, self.state = setup.params, setup.allocate(source.secret_dtype)
@@ -67,8 +91,9 @@ class Learner:
         check_promise(configuration, terms, self.schedule, tolerance)
         rehearse(terms.policy, self.schedule, arms, limit, configuration.scale_bits)
         self.source = source
-        self.places = Places(arms, self.schedule, limit)
-        self.units = Units(configuration.contributions, sticky=configuration.sticky, repeats=configuration.repeats)
+        self.counts = Counts(arms, self.schedule, limit)
+        self.book = make_book(arms, self.schedule.is_cumulative)
+        self.units = Units(configuration.contributions)
         estimator = Estimator(self.schedule.beginning)
         self.statistics = [Statistic(estimator) for _ in range(arms)]
         self.steps: list[list[float]] = [[] for _ in range(arms)]  # the scales of every arm's releases, on the grid
@@ -76,87 +101,48 @@ class Learner:
         self.ledger.append({**configuration.to_dict(), **terms.to_dict(configuration.file_format)})
         self.releaser = Releaser(source, self.ledger)
         self.noise = LiveNoise(configuration.scale_bits)
-        self.tag = secrets.token_hex(4)  # in the ids of assignments, so that those of another bandit are known
-        self.awaited: dict[int, Choice] = {}  # open assignments by number
-        self.keys: dict[int, str] = {}  # of closed ones, as hashes: a closing that comes again is known by its key
-        self.visits: dict[str, PastAssignment] = {}  # by the hashes of their keys: so is one that is asked for again
-        self.assigned = 0
-        self.assigned_to = [0] * arms
-        self.decisions = 0
+        self.tag = secrets.token_hex(_TAG_BYTES)  # in the ids of assignments: those of another bandit are known
         self.selection: int | None = None  # the number of the assignment that `select` made
+        self._missing = source.on_grid(configuration.rewards.to_unit(None))
 
     # ---- handing out
 
-    def allows(self, choice: Choice, visit: Visit) -> bool:
-        """Tell whether a choice that was made before can be made now, whatever the policy would choose."""
+    def assignment_again(self, visit: Visit, now: float | None = None) -> PastAssignment | None:
+        """Return what somebody gets again, who asks again or of whom nothing new would enter; None if it is new.
+
+        Whoever was forgotten gets the leader, as no assignment at all: its number is 0.
+        """
         unit, key = visit
-        if not (key is None or (is_hash(key) and key not in self.visits)):
-            return False
-        if type(choice.arm) is not int or not (choice.block is None or type(choice.block) is int):
-            return False
-        if not (unit is None or is_hash(unit)):
-            return False
-        if not 0 <= choice.arm < len(self.statistics) or (unit is None and self.units.contributions > 1):
-            return False
-        if self.units.fixed_arm(unit) not in (None, choice.arm) or choice != self._choice_of(choice.arm, unit):
-            return False
-        return not self._is_settled(unit)
+        latest = None if unit is None else self.book.person(unit)
+        if latest == FORGOTTEN:
+            return PastAssignment(0, self.leader())
+        again = None if key is None else self.book.visit(visit)
+        if again is not None or latest is None:
+            return again
+        return latest if self._is_settled(latest, now) else None
 
-    def can_close(self, number: int, reward: Any, key: Any) -> bool:
-        """Tell whether an assignment is open, and a reward, in the units of the noise source, can be its own."""
-        if type(number) is not int or number not in self.awaited or not (key is None or is_hash(key)):
-            return False
-        if self.awaited[number].block is None:
-            return reward is None
-        return type(reward) is int and 0 <= reward <= 2**self.source.grid_bits
+    def choice(self, unit: str | None, now: float | None = None) -> Place:
+        """Return the place of the next assignment. Nothing changes."""
+        latest = None if unit is None else self.book.person(unit)
+        arm = latest.arm if latest is not None and self._keeps_arm(latest) else self._next_arm()
+        return self._place_of(arm, latest, now)
 
-    def choice(self, unit: str | None) -> Choice:
-        """Return what the next assignment will be. Nothing changes."""
-        fixed_arm = self.units.fixed_arm(unit)
-        return self._choice_of(self._next_arm() if fixed_arm is None else fixed_arm, unit)
+    def place_of(self, arm: int, unit: str | None, now: float | None = None) -> Place | None:
+        """Return the place of the next assignment, of this arm; None if the person can only get another one."""
+        latest = None if unit is None else self.book.person(unit)
+        is_other = latest is not None and self._keeps_arm(latest) and latest.arm != arm
+        return None if is_other else self._place_of(arm, latest, now)
 
-    def assignment_again(self, visit: Visit) -> PastAssignment | None:
-        """Return what somebody gets again, who asks again or of whom nothing new would enter; None if it is new."""
-        if visit.key in self.visits:
-            return self.visits[str(visit.key)]
-        return self.units.latest[str(visit.unit)] if self._is_settled(visit.unit) else None
-
-    def _is_settled(self, unit: str | None) -> bool:
-        """Tell whether nothing more of a person can enter, now or ever, so that they keep what they have."""
-        if not self.units.repeats or unit not in self.units.latest:
-            return False
-        if not self.units.may_enter(unit):
-            return True
-        fixed_arm = self.units.fixed_arm(unit)
-        arms = range(len(self.statistics)) if fixed_arm is None else [fixed_arm]
-        return all(self.places.free_block(arm) is None for arm in arms)
-
-    def _choice_of(self, arm: int, unit: str | None) -> Choice:
-        return Choice(arm, self.places.free_block(arm) if self.units.may_enter(unit) else None)
-
-    def _next_arm(self) -> int:
-        """Return the policy's choice; while that awaits answers, or nothing more can enter, the leader."""
-        if not self.places.all_released:
-            return self.decisions % len(self.statistics)  # in turn
-        arm = checked_arm(self.terms.policy, self.params, self.state, self.decisions + 1, len(self.statistics))
-        if self.places.is_waiting(arm) or self.places.free_block(arm) is None:
-            return self.leader()
-        return arm
-
-    def hand_out(self, choice: Choice, visit: Visit, is_selection: bool) -> int:
+    def hand_out(self, place: Place, visit: Visit, now: float | None = None, is_selection: bool = False) -> int:
         """Make the assignment and return its number."""
-        unit, key = visit
-        if self.units.fixed_arm(unit) is None:  # else nothing was decided: turns and t go on as if nobody had come
-            self.decisions += 1
-        self.assigned += 1
-        self.assigned_to[choice.arm] += 1
-        number = self.assigned
-        if choice.block is not None:
-            self.places.take(choice.arm, choice.block, number)
-        self.units.note(unit, choice.arm, number, choice.block is not None)
-        if key is not None:
-            self.visits[key] = PastAssignment(0, choice.arm, number)
-        self.awaited[number] = choice
+        unit = visit.unit
+        latest = None if unit is None else self.book.person(unit)
+        enters = place.block is not None
+        # Where an arm is kept nothing was decided: turns and t go on as if nobody had come.
+        number = self.counts.assign(place.arm, is_decision=latest is None or not self._keeps_arm(latest))
+        fills = place.block is not None and self.counts.take(place.arm, place.block)
+        self.counts.now = now
+        self.book.add(number, place, visit, (0 if latest is None else latest.entered) + enters, fills)
         if is_selection:
             self.selection = number
         return number
@@ -165,133 +151,208 @@ class Learner:
         """Return the arm with the best released mean."""
         return max(range(len(self.statistics)), key=lambda arm: self.statistics[arm].mean)
 
-    # ---- closing
+    def may_enter(self, latest: PastAssignment | None) -> bool:
+        """Tell whether one more reward of a person may enter."""
+        return latest is None or latest.entered < self.configuration.contributions
+
+    def has_selection(self, now: float | None) -> bool:
+        """Tell whether the assignment that `select` made can still be answered."""
+        place = None if self.selection is None else self.book.place(self.selection)
+        return place is not None and not is_over(place, now)
+
+    def _keeps_arm(self, latest: PastAssignment) -> bool:
+        """Tell whether a person gets an arm because they had it before, and not by a choice."""
+        return self.configuration.sticky or not self.may_enter(latest)
+
+    def _is_settled(self, latest: PastAssignment, now: float | None) -> bool:
+        """Tell whether a person keeps what they have: it can still be answered, or nothing more of them can enter."""
+        if not self.configuration.repeats:
+            return False
+        if not self.may_enter(latest):
+            return True
+        if self.configuration.window is not None:
+            place = self.book.place(latest.number)
+            if place is not None and not is_over(place, now):
+                return True
+        arms = [latest.arm] if self._keeps_arm(latest) else range(len(self.statistics))
+        return all(self.counts.free_block(arm) is None for arm in arms)
+
+    def _place_of(self, arm: int, latest: PastAssignment | None, now: float | None) -> Place:
+        window = self.configuration.window
+        until = None if window is None or now is None else now + window
+        return Place(arm, self.counts.free_block(arm) if self.may_enter(latest) else None, until)
+
+    def _next_arm(self) -> int:
+        """Return an arm that has less than its share, else the policy's choice; while that awaits, the leader."""
+        counts = self.counts
+        if self.configuration.shares is not None:
+            neediest = self._neediest_arm(self.configuration.shares)
+            if neediest is not None:
+                return neediest
+        if not counts.all_released:
+            return self._arm_in_turn()
+        arm = checked_arm(self.terms.policy, self.params, self.state, counts.decisions + 1, len(self.statistics))
+        if counts.is_waiting(arm) or counts.free_block(arm) is None:
+            return self.leader()
+        return arm
+
+    def _arm_in_turn(self) -> int:
+        counts = self.counts
+        if self.configuration.shares is None:
+            return counts.decisions % len(counts.decided)
+        # Shares take some turns away, and might always take those of one arm.
+        return min(range(len(counts.decided)), key=lambda arm: counts.decided[arm])
+
+    def _neediest_arm(self, shares: Sequence[float]) -> int | None:
+        """Return the arm that lacks most of its share of all decisions; None if none does that has a free place."""
+        counts = self.counts
+        missing = {
+            arm: share * counts.decisions - counts.decided[arm]
+            for arm, share in enumerate(shares)
+            if share and counts.free_block(arm) is not None
+        }
+        arm = max(missing, key=lambda arm: missing[arm], default=None)
+        return arm if arm is not None and missing[arm] > 0 else None
+
+    # ---- answering and releasing
+
+    def ready_blocks(self) -> ReadyBlocks:
+        """Return an empty list of blocks to be released."""
+        return ReadyBlocks(self.counts, self.book)
+
+    def answer(self, answers: Sequence[Answer], ready: ReadyBlocks) -> None:
+        """Take in answers; with open timing, add blocks that have all their answers now to what can be released."""
+        for number, reward, key in answers:
+            place = self.book.answer(number, reward, key)
+            if self.selection == number:
+                self.selection = None
+            if place.block is not None and not self.is_sealed:
+                ready.add_complete(place.arm)
+
+    def add_due(self, ready: ReadyBlocks, now: float | None) -> None:
+        """Add to what can be released all that is due."""
+        if now is None:
+            return
+        for arm, block in self.book.due(now):
+            ready.add_due(arm, block)
+            if not self.is_sealed:
+                ready.add_complete(arm)  # which had to wait for this one
+
+    def release(
+        self, ready: ReadyBlocks, now: float | None, stored_values: Sequence[ReleasedValue] | None = None
+    ) -> list[Release]:
+        """Release blocks, in order. The policy learns of them when they are on disk (`learn`).
+
+        `stored_values` holds the values if they were drawn before.
+        """
+        self.counts.now = now
+        releases = []
+        for place, (arm, number) in enumerate(ready.blocks):
+            block = self.schedule.block(number)
+            assert block is not None
+            taken = self.book.take_out(arm, number, self._missing)
+            self.counts.released[arm] += 1
+            context = {
+                "release": number + 1,
+                "count": block.last - block.first + 1,
+                "first": taken.first,
+                "last": taken.last,
+            }
+            stored_value = None if stored_values is None else stored_values[place]
+            released = self.releaser.release(block, taken.total, arm, context, stored_value)
+            assert released.steps is not None
+            releases.append(Release(arm, number, released.value, released.steps))
+        return releases
+
+    def learn(self, releases: Sequence[Release]) -> None:
+        """Hand to the policy what was released."""
+        for release in releases:
+            self._learn(release, self.counts.decisions)
+
+    def learn_from_elsewhere(self, row: Row, decisions: int) -> None:
+        """Take in the next release of the ledger, which was made in another process and is in its book.
+
+        Args:
+            row: the row of the ledger, as it is stored.
+            decisions: how many there were when it was made.
+        """
+        content = row.content
+        arm = content["arm"]
+        number = len(self.steps[arm])
+        self._check_scale(arm, content["scale"])
+        self.ledger.append_stored(row)
+        self.counts.released[arm] = number + 1
+        self._learn(Release(arm, number, content["value"], content["scale"]), decisions)
 
     def predraw_noise(self, arm: int) -> None:
         """Draw noise for the arm's next releases, before a step that may need it. Nothing visible changes."""
-        places = self.places
+        filling, released = self.counts.filling[arm], self.counts.released[arm]
         # Every block that is full or being filled. The step that completes it finds its noise drawn.
-        missing = places.filling[arm] + 1 - places.released[arm] - self.releaser.predrawn.count(arm)
+        missing = filling + 1 - released - self.releaser.predrawn.count(arm)
         if missing > 0:
-            begin = places.filling[arm] + 1 - missing
+            begin = filling + 1 - missing
             blocks = [self.schedule.block(begin + number) for number in range(missing)]
             # As many as it has had releases, so seldom. A bad block that is still far away disturbs nobody.
             with suppress(InvalidInput):
-                blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, places.released[arm]))))
+                blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, released))))
             self.releaser.predrawn.draw(arm, [block.scale for block in blocks if block is not None])
 
-    def close(
-        self, number: int, reward: Any, key: str | None, stored_values: list[ReleasedValue] | None = None
-    ) -> ClosingReleases:
-        """Take in a reward, in the units of the noise source, and return what is released now.
+    @property
+    def is_sealed(self) -> bool:
+        """Whether a block is released when it is due, and never because an answer came."""
+        return self.configuration.timing == "sealed"
 
-        `key` is remembered, as the hash that it is. `stored_values` holds the values if they were drawn before. The
-        policy learns of them when they are on disk (`learn`).
-        """
-        arm, block = self.awaited.pop(number)
-        if key is not None:
-            self.keys[number] = key
-        if self.selection == number:
-            self.selection = None
-        released = ClosingReleases(arm, self.places.released[arm], [])
-        if block is not None:
-            self.places.answer(arm, block, reward)
-            while self.places.is_complete(arm):
-                released.draws.append(
-                    self._draw(arm, None if stored_values is None else stored_values[len(released.draws)])
-                )
-        return released
+    def _learn(self, release: Release, decisions: int) -> None:
+        arm = release.arm
+        block = self.schedule.block(release.block)
+        assert block is not None
+        self.noise.allow(arm, block.scale, release.value)
+        plays = block.last - self.schedule.count(release.block)
+        update(self.params, self.state, arm, plays, 0, decisions + 1, self.noise)
+        self.noise.check_taken()
+        self._note(release)
 
-    def _draw(self, arm: int, stored_value: ReleasedValue | None) -> ReleasedValue:
-        number = self.places.released[arm]
-        block, pending_block = self.places.finish_block(arm)
-        count = block.last - block.first + 1
-        context = {"release": number + 1, "count": count, "first": pending_block.first, "last": pending_block.last}
-        return self.releaser.release(block, pending_block.total, arm, context, stored_value)
+    def _note(self, release: Release) -> None:
+        self.statistics[release.arm].add(release.value)
+        self.steps[release.arm].append(release.steps)
 
-    def learn(self, released: ClosingReleases) -> None:
-        """Hand to the policy what was released."""
-        arm = released.arm
-        for number, released_value in enumerate(released.draws, start=released.first):
-            block = self.schedule.block(number)
-            assert block is not None
-            assert released_value.steps is not None
-            self.noise.allow(arm, block.scale, released_value.value)
-            plays = block.last - self.schedule.count(number)
-            update(self.params, self.state, arm, plays, 0, self.decisions + 1, self.noise)
-            self.noise.check_taken()
-            self.statistics[arm].add(released_value.value)
-            self.steps[arm].append(released_value.steps)
+    def _check_scale(self, arm: int, steps: float) -> None:
+        """Refuse a release that was made before, if it is not the next one of its arm in the schedule."""
+        block = self.schedule.block(len(self.steps[arm]))
+        if block is None or not is_same_scale(steps / 2**self.source.grid_bits, block.scale):
+            raise InvalidInput(f"Expected the ledger's releases to be those of the schedule, unlike one of arm {arm}.")
 
     # ---- moving
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether nothing has happened yet."""
-        fresh = Places(len(self.statistics), self.schedule, self.places.horizon).snapshot()
-        is_unplayed = self.places.snapshot() == fresh and len(self.ledger) == 1 and not self.units.latest
-        counts = self.assigned, self.decisions, self.assigned_to, self.selection
-        is_empty = not self.awaited and not self.keys and not self.visits
-        return is_unplayed and is_empty and counts == (0, 0, [0] * len(self.statistics), None)
-
     def snapshot(self) -> dict[str, Any]:
-        """Return everything that `restore` needs, secrets included."""
+        """Return everything that `restore` needs besides the book and the rows of the ledger. No sum is in it."""
         return {
             "tag": self.tag,
             "key": self.units.key,
-            "units": self.units.latest,
-            "assigned": self.assigned,
-            "decisions": self.decisions,
             "selection": self.selection,
-            "assigned_to": self.assigned_to,
-            "awaited": [[number, *choice] for number, choice in self.awaited.items()],
-            "keys": list(self.keys.items()),
-            "visits": self.visits,
+            "counts": self.counts.snapshot(),
             "state": to_plain(self.state),
-            "places": self.places.snapshot(),
-            "ledger": self.ledger.to_jsonl(),
         }
 
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Put a snapshot into a fresh learner of the same configuration."""
+    def restore(self, snapshot: dict[str, Any], rows: Sequence[Row]) -> None:
+        """Put a snapshot into a fresh learner of the same configuration, and rows of a ledger as they are stored."""
         self.tag = snapshot["tag"]
         self.units.key = snapshot["key"]
-        self.units.latest = {unit: PastAssignment(*past) for unit, past in snapshot["units"].items()}
-        self.assigned = snapshot["assigned"]
-        # Earlier versions kept only those that have a place.
-        self.assigned_to = list(snapshot.get("assigned_to", snapshot["places"]["handed_out"]))
-        self.keys = dict(snapshot.get("keys", []))
-        self.visits = {key: PastAssignment(*past) for key, past in snapshot.get("visits", {}).items()}
-        self.decisions = snapshot["decisions"]
         self.selection = snapshot["selection"]
-        self.awaited = {number: Choice(arm, block) for number, arm, block in snapshot["awaited"]}
+        self.counts.restore(snapshot["counts"])
         restore(self.state, snapshot["state"])
-        self.places.restore({"landed": [0] * len(self.statistics), **snapshot["places"]})
-        if "landed" not in snapshot["places"]:
-            self._take_over_sums()
-        self.ledger = self.releaser.ledger = Ledger.from_jsonl(snapshot["ledger"])
-        for row in self.ledger:
-            if row.number > 0:
-                self._take_over(row.content)
+        self.ledger = self.releaser.ledger = Ledger.from_rows(rows[:1])
+        self.take_rows(rows[1:])
 
-    def _take_over(self, row: dict[str, Any]) -> None:
-        """Take in a release that was made before, if it is the next one of its arm in the schedule."""
-        arm = row["arm"]
-        block = self.schedule.block(len(self.steps[arm]))
-        if block is None or not is_same_scale(row["scale"] / 2**self.source.grid_bits, block.scale):
-            raise InvalidInput(f"Expected the ledger's releases to be those of the schedule, unlike one of arm {arm}.")
-        self.statistics[arm].add(row["value"])
-        self.steps[arm].append(row["scale"])
+    def take_rows(self, rows: Sequence[Row]) -> None:
+        """Take in further rows of the ledger as they are stored, of which the restored policy has learnt already."""
+        for row in rows:
+            self.ledger.append_stored(row)
+            content = row.content
+            self._check_scale(content["arm"], content["scale"])
+            self._note(Release(content["arm"], len(self.steps[content["arm"]]), content["value"], content["scale"]))
 
-    def _take_over_sums(self) -> None:
-        """Find the sums so far in the policy's state, where an earlier version kept them.
 
-        They are what the kernel would release if nothing were added in the next block.
-        """
-        for arm, number in enumerate(self.places.released):
-            block = self.schedule.block(number)
-            if number and block is not None and self.schedule.is_cumulative:
-                noise, state = RehearsedNoise(), copy.deepcopy(self.state)
-                update(self.params, state, arm, block.last - self.schedule.count(number), 0, self.decisions + 1, noise)
-                self.places.released_sums[arm] = int(noise.requests[0][0])
-        forget(self.state)
+def is_over(place: Place, now: float | None) -> bool:
+    """Tell whether the window of an assignment is over: its reward comes too late."""
+    return place.until is not None and now is not None and now >= place.until

@@ -1,12 +1,12 @@
-"""Persistence: a bandit on disk, as a journal of its steps, or as one text that moves it.
+"""Persistence: a bandit on disk, as a log of its steps, or as one text that moves it.
 
-The first record of a journal is a snapshot of the fresh bandit, every other one a step. When a journal is opened the
-steps are taken again, with the released values that it holds; nothing is drawn.
+A log begins with the fresh bandit, or with a snapshot of a later one in pieces; every other record is a step. When it
+is read the steps are taken again, with the released values that it holds; nothing is drawn.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,104 +16,87 @@ from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.configuration import Configuration, Terms, read_format, read_sticky
+from dpbandits.live.earlier_snapshots import restore_earlier
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal
-from dpbandits.live.learner import Choice, Learner
-from dpbandits.live.live_noise import ReleasedValue, UndrawableNoise
+from dpbandits.live.learner import Learner
+from dpbandits.live.live_noise import UndrawableNoise
+from dpbandits.live.log import Record
+from dpbandits.live.memory_book import MemoryBook
 from dpbandits.live.policy_names import policy_of
+from dpbandits.live.records import replay
 from dpbandits.live.schedule_cost import TOLERANCE, check_terms
-from dpbandits.live.units import Visit
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
-from dpbandits.privacy import Ledger
+from dpbandits.privacy import Ledger, Row
 
 WARNING = "Holds secrets: rewards that are in no release yet. Resume it once: a second copy would draw its noise again."
 _SHOWN_EVERY = 1000  # records between two looks at the progress bar
+_ROWS = 500  # of the ledger in a piece
 
 
-# ---- records of steps
+# ---- snapshots
 
 
-def assignment_record(choice: Choice, visit: Visit, is_selection: bool) -> dict[str, Any]:
-    """Return the record of an assignment."""
-    record: dict[str, Any] = {"assign": choice.arm, "block": choice.block}
-    if visit.unit is not None:
-        record["unit"] = visit.unit
-    if visit.key is not None:
-        record["key"] = visit.key
-    if is_selection:
-        record["selection"] = True
-    return record
+def pieces_of(learner: Learner) -> Iterator[Record]:
+    """Yield all of a learner and its book, as they are when the first piece is asked for, while steps go on.
+
+    The first piece is the learner itself; each of the others is a table with some of its rows.
+    """
+    rows = list(learner.ledger)
+    first = {
+        "configuration": learner.configuration.to_dict(),
+        "learner": learner.snapshot(),
+        "ledger": _stored_rows(rows[:_ROWS]),
+    }
+    book_pieces = _memory_book(learner).pieces()
+    try:
+        first_of_book = next(book_pieces)  # from now on the book notes what changes
+        yield first
+        for start in range(_ROWS, len(rows), _ROWS):
+            yield {"ledger": _stored_rows(rows[start : start + _ROWS])}
+        yield first_of_book
+        yield from book_pieces
+    finally:
+        book_pieces.close()  # type: ignore[attr-defined]
 
 
-def closing_record(
-    number: int, reward: Any, key: str | None, released: list[ReleasedValue], learner: Learner
-) -> dict[str, Any]:
-    """Return the record of a closing; the reward is None if it enters nothing."""
-    record: dict[str, Any] = {"close": number, "reward": reward}
-    if key is not None:
-        record["key"] = key
-    if released:
-        record |= {
-            "released": [draw.value for draw in released],
-            "scales": [draw.steps for draw in released],
-            "head": learner.ledger.head[1],
-        }
-    return record
+def _take_piece(learner: Learner, piece: Record) -> None:
+    """Put a piece, after those before it, into a learner that was made from the first one."""
+    if "ledger" in piece:
+        learner.take_rows(_rows(piece["ledger"], learner.ledger))
+    else:
+        _memory_book(learner).take_piece(piece)
 
 
-def one_record(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record of steps that were taken together: on disk are all of them or none."""
-    return steps[0] if len(steps) == 1 else {"batch": steps}
+def _stored_rows(rows: Sequence[Row]) -> list[list[str]]:
+    return [[row.content_json, row.hash] for row in rows]
 
 
-def replay(learner: Learner, record: dict[str, Any]) -> bool:
-    """Take the steps of a record, and tell whether they came out as they were recorded."""
-    steps = record.get("batch", [record])
-    return bool(steps) and record == one_record(steps) and all(_replay_step(learner, step) for step in steps)
+def _rows(stored: list[list[str]], ledger: Ledger) -> list[Row]:
+    """Return the rows that come after those of a ledger, as they are stored. Their hashes are not computed again."""
+    number, previous = ledger.head
+    rows = []
+    for content_json, row_hash in stored:
+        number += 1
+        rows.append(Row(number, previous, content_json, row_hash))
+        previous = row_hash
+    return rows
 
 
-def _replay_step(learner: Learner, record: dict[str, Any]) -> bool:
-    if "assign" in record:
-        visit, choice = Visit(record.get("unit"), record.get("key")), Choice(record["assign"], record["block"])
-        is_selection = record.get("selection") is True
-        if assignment_record(choice, visit, is_selection) != record or not learner.allows(choice, visit):
-            return False
-        if is_selection and (visit != (None, None) or learner.selection is not None):
-            return False
-        learner.hand_out(choice, visit, is_selection)
-        return True
-    number, reward, key = record["close"], record["reward"], record.get("key")
-    if not learner.can_close(number, reward, key):
-        return False
-    released = learner.close(number, reward, key, _stored_values(record))
-    repetition = closing_record(number, reward, key, released.draws, learner)
-    learner.learn(released)
-    if "scales" not in record:  # written before they were stored
-        repetition.pop("scales", None)
-    return repetition == record
+def _memory_book(learner: Learner) -> MemoryBook:
+    assert isinstance(learner.book, MemoryBook), "only a book in memory is written down whole"
+    return learner.book
 
 
-def _stored_values(record: dict[str, Any]) -> list[ReleasedValue]:
-    if "released" not in record:
-        return []
-    values = record["released"]
-    stored_values = [
-        ReleasedValue(*pair) for pair in zip(values, record.get("scales", [None] * len(values)), strict=True)
-    ]
-    if not all(type(value) is float and type(steps) in (float, type(None)) for value, steps in stored_values):
-        raise InvalidInput("Expected released values and their scales as numbers.")
-    return stored_values
-
-
-# ---- journals
+# ---- logs
 
 
 @clean
 def resumed_learner(
     journal: Journal, configuration: Configuration, source: SecureNoise, *, sticky_as_begun: bool
-) -> tuple[Configuration, Learner] | None:
-    """Return the learner that a journal ends with, and its configuration; None if it has yet to begin.
+) -> Learner | None:
+    """Return the learner that a journal ends with; None if it has yet to begin.
 
     With `sticky_as_begun` the journal says whether it is sticky. Nothing is written: whatever is wrong with the
     journal, it stays as it is.
@@ -123,10 +106,10 @@ def resumed_learner(
         request = replace(configuration, file_format=read_format(beginning))
         if sticky_as_begun:
             request = replace(request, sticky=read_sticky(beginning))
-        # An earlier format has no word for it, and none of its bandits is sticky.
-        _check_same_configuration(
-            journal, {"sticky": False, **beginning}, {"sticky": request.sticky, **request.to_dict()}
-        )
+        # Earlier formats have no words for some of it: what their bandits are, and what is asked for.
+        earlier = {"sticky": False, "window": None, "timing": "open", "shares": None}
+        asked = {name: getattr(request, name) for name in earlier}
+        _check_same_configuration(journal, {**earlier, **beginning}, {**asked, **request.to_dict()})
         return request
 
     return _replayed(journal, as_asked, source)
@@ -142,30 +125,39 @@ def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) ->
     def as_begun(beginning: dict[str, Any]) -> Configuration:
         return Configuration.from_dict(beginning, None if kind is None else policy_of(kind, beginning["policy"]))
 
-    bandit = _replayed(journal, as_begun, None)
-    assert bandit is not None, "a record was acknowledged"
-    return Overview.of(*bandit)
+    learner = _replayed(journal, as_begun, None)
+    assert learner is not None, "a record was acknowledged"
+    return Overview.of(learner)
 
 
 def _replayed(
     journal: Journal | AcknowledgedRecords,
     configured: Callable[[dict[str, Any]], Configuration],
     source: SecureNoise | None,
-) -> tuple[Configuration, Learner] | None:
-    bandit = None
+) -> Learner | None:
+    learner = None
+    is_settled = False  # once all pieces of a snapshot have come
     with Progress(journal.acknowledged, "steps") as bar:
         bar.describe("reading")
         for number, record in enumerate(journal.records()):
-            if bandit is None:
-                bandit = _first_learner(journal, record, configured, source)
-            elif not _is_replayed(bandit[1], record):
-                raise JournalError(
-                    f"The journal {journal.path} cannot be followed from record {number} on: "
-                    "it was written by another version of dpbandits or of the policy."
-                )
+            if learner is None:
+                learner = _first_learner(journal, record, configured, source)
+            elif not is_settled and _is_piece(record):
+                _take_piece(learner, record)
+            else:
+                if not is_settled:
+                    _memory_book(learner).settle()
+                    is_settled = True
+                if not _is_replayed(learner, record):
+                    raise JournalError(
+                        f"The journal {journal.path} cannot be followed from record {number} on: "
+                        "it was written by another version of dpbandits or of the policy."
+                    )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
-    return bandit
+    if learner is not None and not is_settled:
+        _memory_book(learner).settle()
+    return learner
 
 
 @clean
@@ -175,10 +167,11 @@ def force(journal: Journal) -> None:
 
 
 @clean
-def begin_or_go_on(journal: Journal, configuration: Configuration, learner: Learner) -> None:
+def begin_or_go_on(journal: Journal, learner: Learner) -> None:
     """Make a journal, all of which was read, ready to be appended to; an empty one begins with the learner."""
     if journal.is_empty:
-        journal.begin(_snapshot(configuration, learner))
+        first, *_ = pieces_of(learner)  # the book of a fresh one is empty
+        journal.begin(first)
     else:
         journal.go_on()
 
@@ -188,15 +181,12 @@ def _first_learner(
     record: dict[str, Any],
     configured: Callable[[dict[str, Any]], Configuration],
     source: SecureNoise | None,
-) -> tuple[Configuration, Learner]:
+) -> Learner:
     """Return the learner of the first record, with noise from the source, or one that never draws."""
     problem = None
     try:
         configuration = configured(record["configuration"])
-        learner = _restored(configuration, record["learner"], source or UndrawableNoise(configuration.grid_bits))
-        if not learner.is_fresh:
-            raise InvalidInput("Its first record is not that of a fresh bandit.")
-        return configuration, learner
+        return _restored(configuration, record, source or UndrawableNoise(configuration.grid_bits))
     except JournalError:
         raise
     except InvalidInput as refusal:
@@ -224,6 +214,10 @@ def _differences(one: Any, other: Any) -> tuple[Any, Any]:
     return first, second
 
 
+def _is_piece(record: Record) -> bool:
+    return len(record) == 1 and not record.keys() & {"assign", "close", "release", "forget", "batch"}
+
+
 def _is_replayed(learner: Learner, record: dict[str, Any]) -> bool:
     try:
         return replay(learner, record)
@@ -234,18 +228,19 @@ def _is_replayed(learner: Learner, record: dict[str, Any]) -> bool:
 # ---- one text
 
 
-def to_text(configuration: Configuration, learner: Learner) -> str:
+def to_text(learner: Learner) -> str:
     """Return a bandit as JSON."""
-    return json.dumps({"warning": WARNING, **_with_checksum(_snapshot(configuration, learner))}, allow_nan=False)
+    first, *others = pieces_of(learner)
+    return json.dumps({"warning": WARNING, **_with_checksum({**first, "pieces": others})}, allow_nan=False)
 
 
-def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Configuration, Learner]:
+def from_text(text: str, policy: Policy | None, source: SecureNoise) -> Learner:
     """Return what `to_text` wrote."""
     try:
         plain = json.loads(text)
-        snapshot = {name: plain[name] for name in ("configuration", "learner")}
+        snapshot = {name: plain[name] for name in plain.keys() - {"warning", "checksum"}}
         is_whole = _with_checksum(snapshot)["checksum"] == plain["checksum"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         is_whole = False
     if not is_whole:
         raise InvalidInput("Expected a text as it was written by to_json, whole and unchanged.")
@@ -254,7 +249,11 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> tuple[Co
         raise InvalidInput(
             f"Expected noise with grid_bits={source.grid_bits} to be SecureNoise(grid_bits={configuration.grid_bits})."
         )
-    return configuration, _restored(configuration, snapshot["learner"], source)
+    learner = _restored(configuration, snapshot, source)
+    for piece in snapshot.get("pieces", []):
+        _take_piece(learner, piece)
+    _memory_book(learner).settle()
+    return learner
 
 
 def _with_checksum(snapshot: dict[str, Any]) -> dict[str, Any]:
@@ -262,25 +261,41 @@ def _with_checksum(snapshot: dict[str, Any]) -> dict[str, Any]:
     return {**snapshot, "checksum": checksum}
 
 
-def _snapshot(configuration: Configuration, learner: Learner) -> dict[str, Any]:
-    return {"configuration": configuration.to_dict(), "learner": learner.snapshot()}
-
-
-def _restored(configuration: Configuration, snapshot: dict[str, Any], source: SecureNoise) -> Learner:
-    """Return the learner of a snapshot, on the terms that are in its ledger."""
-    row = Ledger.from_jsonl(snapshot["ledger"])[0].content
-    terms = Terms.from_dict(configuration, row)
-    if row != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
+def _restored(configuration: Configuration, first: Record, source: SecureNoise) -> Learner:
+    """Return the learner of the first piece of a snapshot, on the terms that are in row 0 of its ledger."""
+    is_earlier = "ledger" in first["learner"]  # up to format 3 it was one piece, with the ledger as text
+    if is_earlier:
+        rows = list(Ledger.from_jsonl(first["learner"]["ledger"]))
+    else:
+        rows = _rows(first["ledger"], Ledger())
+    row_0 = rows[0].content
+    terms = Terms.from_dict(configuration, row_0)
+    if row_0 != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
         raise InvalidInput("Expected row 0 of its ledger to be its configuration and its terms.")
     check_terms(configuration, terms)
+    learner = Learner(configuration, terms, source, tolerance=TOLERANCE)
+    if is_earlier:
+        restore_earlier(learner, first["learner"])
+    else:
+        learner.restore(first["learner"], rows)
+    return learner
+
+
+@clean
+def check_promise_again(learner: Learner, journal: Journal | None = None) -> None:
+    """Refuse to go on if this version knows that what was promised in the beginning is not kept.
+
+    For long schedules this takes seconds, so it is not part of reading.
+    """
+    configuration, terms = learner.configuration, learner.terms
     promised, computed = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
     # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
     may_be_less = is_ours(configuration.policy)
     if computed > promised * (1 + TOLERANCE) or (computed < promised * (1 - TOLERANCE) and not may_be_less):
-        raise InvalidInput(
+        problem = (
             f"Expected epsilon={computed}, as this version computes it for one reward, to be "
             f"{'at most ' if may_be_less else ''}{promised}, as in the beginning."
         )
-    learner = Learner(configuration, terms, source, tolerance=TOLERANCE)
-    learner.restore(snapshot)
-    return learner
+        if journal is None:
+            raise InvalidInput(problem)
+        raise JournalError(f"The journal {journal.path} cannot be followed. {problem}")

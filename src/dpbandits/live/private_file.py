@@ -114,6 +114,14 @@ class PrivateFile:
             reason = "it is a symbolic link"
         return JournalError(f"{_short(self.path)} cannot be opened as {as_what}: {reason}.")
 
+    def take(self, other: "PrivateFile") -> None:
+        """Go on with another file, which is open and takes this one's place under its name."""
+        os.replace(other.place, self.place)
+        handle = self._handle
+        self._handle, self._identity, other._handle = other._handle, other._identity, None
+        if handle is not None:
+            handle.close()
+
     # ---- what is in it
 
     def size(self) -> int:
@@ -123,6 +131,10 @@ class PrivateFile:
     def beginning(self, size: int) -> bytes:
         """Return its first bytes."""
         return b"" if self._handle is None else os.pread(self._descriptor, size, 0)
+
+    def part(self, start: int, size: int) -> bytes:
+        """Return so many bytes of it, from there on."""
+        return os.pread(self._descriptor, size, start)
 
     def lines(self) -> Iterator[bytes]:
         """Yield its lines one by one, each with its end."""
@@ -151,11 +163,12 @@ class PrivateFile:
         os.ftruncate(self._descriptor, end)
         fcntl.fcntl(self._descriptor, fcntl.F_SETFL, fcntl.fcntl(self._descriptor, fcntl.F_GETFL) | os.O_APPEND)
 
-    def write(self, content: bytes) -> None:
-        """Write what comes next, and force it to disk."""
+    def write(self, content: bytes, *, durable: bool = True) -> None:
+        """Write what comes next, and force it to disk if it must last."""
         while content:
             content = content[os.write(self._descriptor, content) :]
-        os.fsync(self._descriptor)
+        if durable:
+            os.fsync(self._descriptor)
 
     def rewrite(self, start: int, content: bytes) -> None:
         """Write from there on, and force it to disk."""

@@ -1,4 +1,4 @@
-"""Units: how often a person has entered and what they were given, known only by a keyed hash.
+"""Units: people and the keys of what they ask for, known only by keyed hashes.
 
 Without the key nobody can tell from a hash whether a guessed person took part. Whoever has the key can: it is stored
 where the hashes are stored, so this protects a list of hashes that got out, not a whole journal.
@@ -38,14 +38,6 @@ def _validated_key(key: object) -> str | None:
     raise InvalidInput(f"Expected key={_validate.value_text(key)} to be text of 1 to {_LONGEST} characters.")
 
 
-class PastAssignment(NamedTuple):
-    """What is remembered about a person: how often they entered, and their latest assignment."""
-
-    entered: int
-    arm: int
-    number: int = 0  # of the assignment; 0 if it was made before numbers were kept
-
-
 class Visit(NamedTuple):
     """Somebody who asks for an assignment: who, and the key by which a repetition is known, both as hashes."""
 
@@ -54,20 +46,15 @@ class Visit(NamedTuple):
 
 
 class Units:
-    """The people who were given a name.
+    """The names of people, as hashes with a key of its own.
 
     Args:
         contributions: how many rewards of one person enter.
-        sticky: whether a person who comes again gets the arm of their first assignment, and not a fresh choice.
-        repeats: whether a person of whom nothing more can enter gets their latest assignment again, and not a new one.
     """
 
-    def __init__(self, contributions: int, *, sticky: bool, repeats: bool) -> None:
+    def __init__(self, contributions: int) -> None:
         self.contributions = contributions
-        self.sticky = sticky
-        self.repeats = repeats
         self.key = secrets.token_hex(32)
-        self.latest: dict[str, PastAssignment] = {}  # by hash
 
     def hashed_unit(self, unit: str | int | None) -> str | None:
         """Return the keyed hash of a person's name; None for somebody who gives one reward and no name."""
@@ -111,22 +98,3 @@ class Units:
         return hashlib.blake2b(
             encoded_text, key=bytes.fromhex(self.key), digest_size=_DIGEST, person=purpose
         ).hexdigest()
-
-    def fixed_arm(self, person: str | None) -> int | None:
-        """Return the arm that a person gets because they had it before; None if it is to be chosen."""
-        latest = self._latest(person)
-        return latest.arm if latest is not None and (self.sticky or not self.may_enter(person)) else None
-
-    def may_enter(self, person: str | None) -> bool:
-        """Tell whether one more reward of a person may enter the learner."""
-        latest = self._latest(person)
-        return latest is None or latest.entered < self.contributions
-
-    def note(self, person: str | None, arm: int, number: int, enters: bool) -> None:
-        """Remember that a person was given an arm, by which assignment, and whether their reward enters the learner."""
-        if person is not None:
-            latest = self._latest(person)
-            self.latest[person] = PastAssignment((0 if latest is None else latest.entered) + enters, arm, number)
-
-    def _latest(self, person: str | None) -> PastAssignment | None:
-        return None if person is None else self.latest.get(person)

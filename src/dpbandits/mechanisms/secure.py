@@ -79,6 +79,10 @@ class SecureNoise:
 
     def encode(self, reward: float) -> int:
         """Return a reward from [0, 1] in grid steps, rounded to the nearest."""
+        return self.on_grid(reward)
+
+    def on_grid(self, reward: float) -> int:
+        """Return what everybody knows, such as the reward that stands for a missing one, in grid steps."""
         return round(_validate.real("[0, 1]", reward=reward) * self._grid)
 
     def event(self, scale: float, mechanism: int = LAPLACE) -> Event:

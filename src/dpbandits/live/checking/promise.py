@@ -21,6 +21,7 @@ from dpbandits.live.configuration import (
     check_delta,
     declared_horizon,
     read_sticky,
+    read_timing,
 )
 from dpbandits.live.policy_names import current_form, current_live_settings, settings_of
 from dpbandits.live.reward_scale import RewardScale
@@ -155,6 +156,7 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
             accept_delta=_validate.flag(accept_delta=content["accept_delta"]),
             grid_bits=SecureNoise(content["grid_bits"]).grid_bits,
             sticky=read_sticky(content),
+            **read_timing(content, len(content["arms"])),
             file_format=content["format"],
         )
     except KeyError as problem:

@@ -1,0 +1,91 @@
+"""BookSnapshot: a book in memory as it was at one moment, written down piece by piece while steps go on.
+
+Copying a million rows would keep a step waiting. So a piece is made of rows as they are when its turn comes, and
+whatever changes a row that existed at that moment notes it first, as it was. Notes are written before the next piece:
+of two rows that speak of the same thing, the first one is right.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpbandits.live.memory_book import MemoryBook, PendingBlock
+
+Piece = dict[str, Any]  # the name of a table, and its rows as columns
+Row = tuple[Any, ...]
+
+_ROWS = 500  # of a piece
+_LOOKED_AT = 5000  # numbers of assignments, of which most may be answered, for a piece
+
+
+class BookSnapshot:
+    """What has to be noted of a book from the moment at which this is made. It ends with its pieces."""
+
+    def __init__(self, book: "MemoryBook") -> None:
+        self._book = book
+        self._newest = book.newest
+        self._notes: dict[str, list[Row]] = {"people": [], "places": [], "blocks": []}
+        self._noted_blocks: set[tuple[int, int]] = set()
+        # Rows are added at the end of these, and never removed.
+        self._people, self._answers, self._visits = len(book.units), len(book.answered), len(book.visit_order)
+
+    def note_person(self, unit: str, row: Row) -> None:
+        """Note what is remembered about a person, before that changes."""
+        if row[2] <= self._newest:  # else it has changed before, or is new
+            self._notes["people"].append((unit, *row))
+
+    def note_place(self, number: int, row: Row) -> None:
+        """Note the place of an assignment, before it is answered or dropped."""
+        if number <= self._newest:
+            self._notes["places"].append((number, *row))
+
+    def note_block(self, key: tuple[int, int], pending: "PendingBlock") -> None:
+        """Note a block, before it changes for the first time."""
+        if pending.first <= self._newest and key not in self._noted_blocks:
+            self._noted_blocks.add(key)
+            self._notes["blocks"].append(_block_row(key, pending))
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield all pieces. The first ones are of the moment itself, so begin at once."""
+        yield {"released_sums": [int(total) for total in self._book.released_sums]}
+        for table, rows in self._tables(list(self._book.pending)):
+            for noted_table, noted_rows in self._notes.items():
+                if noted_rows:
+                    self._notes[noted_table] = []
+                    yield _piece(noted_table, noted_rows)
+            yield _piece(table, rows)
+
+    def _tables(self, blocks: list[tuple[int, int]]) -> Iterator[tuple[str, list[Row]]]:
+        """Yield the rows of every table, as they are now, but for those that have been noted and are gone."""
+        book = self._book
+        for start in range(0, len(blocks), _ROWS):
+            keys = blocks[start : start + _ROWS]
+            yield "blocks", [_block_row(key, book.pending[key]) for key in keys if key in book.pending]
+        for start in range(book.oldest, self._newest + 1, _LOOKED_AT):
+            numbers = range(start, min(start + _LOOKED_AT, self._newest + 1))
+            open_rows = [(number, *book.places[number]) for number in numbers if number in book.places]
+            if not open_rows and start == book.oldest:
+                book.oldest = numbers.stop  # nobody has to look there again
+            for first in range(0, len(open_rows) or 1, _ROWS):
+                yield "places", open_rows[first : first + _ROWS]
+        for start in range(0, self._people, _ROWS):
+            units = book.units[start : min(start + _ROWS, self._people)]
+            yield "people", [(unit, *book.people[unit]) for unit in units]
+        for start in range(0, self._answers, _ROWS):
+            numbers_answered = book.answered[start : min(start + _ROWS, self._answers)]
+            yield "answers", [(number, book.answer_keys[number]) for number in numbers_answered]
+        for start in range(0, self._visits, _ROWS):
+            visits = islice(book.visit_order, start, min(start + _ROWS, self._visits))
+            # Those of people who were forgotten are gone.
+            yield "visits", [(*v, *row[1:]) for v in visits if (row := book.visits.get(v[0], {}).get(v[1]))]
+
+
+def _block_row(key: tuple[int, int], pending: "PendingBlock") -> Row:
+    is_full = pending.is_full
+    return (*key, pending.first, pending.last, pending.until, pending.unanswered, is_full, int(pending.total))
+
+
+def _piece(table: str, rows: list[Row]) -> Piece:
+    """Return rows as columns, which are read quickest."""
+    return {table: [list(column) for column in zip(*rows, strict=True)]}

@@ -1,0 +1,264 @@
+"""MemoryBook: the book of a `Bandit`, in dictionaries.
+
+What it holds can be written down piece by piece while steps go on (live/book_snapshot.py).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from dpbandits.live.book import FORGOTTEN, BlockKey, BlockSum, PastAssignment, Place
+from dpbandits.live.book_snapshot import BookSnapshot, Piece, Row
+from dpbandits.live.units import Visit
+
+_MOST_DROPPED = 64  # past assignments a look at the clock lets go of
+
+
+@dataclass(slots=True)
+class PendingBlock:
+    """A block that is being filled and answered. The sum is secret."""
+
+    first: int  # the numbers of its first and last assignment
+    last: int
+    until: float | None  # when the window of its last assignment is over
+    unanswered: int
+    is_full: bool
+    total: Any = field(repr=False)
+
+
+class MemoryBook:
+    """Assignments, people and sums in flight, in memory.
+
+    Args:
+        arms: how many there are.
+        is_cumulative: whether a release is of all rewards of its arm so far.
+    """
+
+    def __init__(self, arms: int, is_cumulative: bool) -> None:
+        self._is_cumulative = is_cumulative
+        # Of every arm, all that was released: the beginning of its next sum, where sums are of all rewards so far.
+        self.released_sums: list[Any] = [0] * arms
+        self.pending: dict[BlockKey, PendingBlock] = {}
+        self._filled: deque[tuple[float, int, int]] = deque()  # full blocks by the end of their windows
+        # Plain tuples of plain things: the collector leaves them alone, however many there are.
+        self.places: dict[int, Row] = {}  # by number: all that are open and, with windows, those not over
+        self.answer_keys: dict[int, str] = {}
+        self.answered: list[int] = []  # those with a key, in the order in which they came
+        self.people: dict[str, Row] = {}
+        self.units: list[str] = []  # in the order in which they came
+        self.visits: dict[str | None, dict[str, Row]] = {}  # by person and key
+        self.visit_order: list[tuple[str | None, str]] = []
+        self.oldest = 1  # no place is older
+        self.newest = 0
+        self._snapshot: BookSnapshot | None = None
+
+    # ---- people
+
+    def person(self, unit: str) -> PastAssignment | None:
+        """Return what is remembered about a person: None if nothing, FORGOTTEN if they were forgotten."""
+        row = self.people.get(unit)
+        return None if row is None else PastAssignment(*row)
+
+    def visit(self, visit: Visit) -> PastAssignment | None:
+        """Return the assignment of a visit that has a key; None if it is new."""
+        unit, key = visit
+        for known in (unit, None):  # earlier texts do not say whose key it is
+            row = self.visits.get(known, {}).get(str(key))
+            if row is not None:
+                return PastAssignment(*row)
+        return None
+
+    def forget(self, unit: str) -> None:
+        """Cut every link between a person and their assignments. That they were here is kept."""
+        self._note_person(unit)
+        self.people[unit] = tuple(FORGOTTEN)
+        self.visits.pop(unit, None)
+
+    # ---- assignments
+
+    def add(self, number: int, place: Place, visit: Visit, entered: int, fills: bool) -> None:
+        """Keep a new assignment."""
+        arm, block, until, _ = place
+        unit, key = visit
+        if unit is not None:
+            if unit in self.people:
+                self._note_person(unit)
+            else:
+                self.units.append(unit)
+            self.people[unit] = (entered, arm, number)
+        if key is not None:
+            self.visits.setdefault(unit, {})[key] = (0, arm, number)
+            self.visit_order.append((unit, key))
+        if not self.places:
+            self.oldest = number
+        self.newest = number
+        self.places[number] = (arm, block, until, False)
+        if block is None:
+            return
+        pending = self.pending.get((arm, block))
+        if pending is None:
+            self.pending[arm, block] = PendingBlock(number, number, until, 1, fills, 0)
+        else:
+            if self._snapshot is not None:
+                self._snapshot.note_block((arm, block), pending)
+            pending.last = number
+            pending.until = until
+            pending.unanswered += 1
+            pending.is_full = fills
+        if fills and until is not None:
+            self._filled.append((until, arm, block))
+
+    def place(self, number: int) -> Place | None:
+        """Return the place of an assignment; None once nothing can be answered any more."""
+        row = self.places.get(number)
+        return None if row is None else Place(*row)
+
+    def answer_key(self, number: int) -> str | None:
+        """Return the key with which an assignment was answered."""
+        return self.answer_keys.get(number)
+
+    def answer(self, number: int, reward: Any, key: str | None) -> Place:
+        """Add the reward of an open assignment to its block (None where it has none), and return its place."""
+        row = self.places[number]
+        if self._snapshot is not None:
+            self._snapshot.note_place(number, row)
+        arm, block, until, _ = row
+        if until is None:
+            del self.places[number]
+        else:
+            self.places[number] = (arm, block, until, True)
+        if key is not None:
+            self.answer_keys[number] = key
+            self.answered.append(number)
+        if block is not None:
+            pending = self.pending[arm, block]
+            if self._snapshot is not None:
+                self._snapshot.note_block((arm, block), pending)
+            pending.total = pending.total + reward
+            pending.unanswered -= 1
+        return Place(*row)
+
+    def open_numbers(self, now: float | None) -> Sequence[int]:
+        """Return the assignments that can still be answered, oldest first."""
+        return [
+            number
+            for number, (_, _, until, is_answered) in self.places.items()
+            if not is_answered and (until is None or now is None or now < until)
+        ]
+
+    # ---- blocks
+
+    def unanswered(self, arm: int, block: int) -> int:
+        """Return how many assignments of a block have no answer yet."""
+        return self.pending[arm, block].unanswered
+
+    def due(self, now: float) -> Sequence[BlockKey]:
+        """Return the full blocks whose windows are over, in the order in which they were filled."""
+        self._drop_past(now)
+        filled = self._filled
+        while filled and filled[0][1:] not in self.pending:  # released before
+            filled.popleft()
+        if not filled or filled[0][0] > now:
+            return ()
+        is_over = takewhile(lambda entry: entry[0] <= now, filled)
+        return [(arm, block) for _, arm, block in is_over if (arm, block) in self.pending]
+
+    def awaited_arms(self) -> Iterable[int]:
+        """Return the arms that have assignments in blocks."""
+        return {arm for arm, _ in self.pending}
+
+    def take_out(self, arm: int, block: int, missing: Any) -> BlockSum:
+        """Take out the arm's next full block; an assignment without an answer counts as the reward `missing`."""
+        pending = self.pending[arm, block]
+        if self._snapshot is not None:
+            self._snapshot.note_block((arm, block), pending)
+        del self.pending[arm, block]
+        total = pending.total
+        if pending.unanswered:
+            total = total + pending.unanswered * missing
+        if self._is_cumulative:
+            total = self.released_sums[arm] = self.released_sums[arm] + total
+        return BlockSum(pending.first, pending.last, total)
+
+    def _drop_past(self, now: float) -> None:
+        """Let go of assignments whose windows are over, oldest first, a few at a time."""
+        for _ in range(_MOST_DROPPED):
+            if not self.places:
+                return
+            row = self.places.get(self.oldest)
+            if row is not None:
+                if row[2] is None or row[2] > now:
+                    return
+                if self._snapshot is not None:
+                    self._snapshot.note_place(self.oldest, row)
+                del self.places[self.oldest]
+            self.oldest += 1
+
+    # ---- written down
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever written into it."""
+        tables = self.places, self.answer_keys, self.people, self.visits, self.pending
+        return not any(tables) and not any(self.released_sums)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield all of it, as it is when the first piece is asked for, in pieces that JSON can hold.
+
+        Steps may go on between two of them. Of rows that speak of the same thing the first one is right.
+        """
+        snapshot = self._snapshot = BookSnapshot(self)
+        try:
+            yield from snapshot.pieces()
+        finally:
+            if self._snapshot is snapshot:
+                self._snapshot = None
+
+    def take_piece(self, piece: Piece) -> None:
+        """Put a piece into a book that began empty, after all pieces before it."""
+        for table, columns in piece.items():
+            getattr(self, f"_take_{table}")(*columns)
+
+    def settle(self) -> None:
+        """End taking pieces: put everything into its order."""
+        self.places = dict(sorted(self.places.items()))
+        self.oldest = next(iter(self.places), 1)
+        full_blocks = [(block.until, block.last, *key) for key, block in self.pending.items() if block.is_full]
+        self._filled = deque((until, *key) for until, _, *key in sorted(full_blocks) if until is not None)
+
+    def _take_released_sums(self, *sums: int) -> None:
+        self.released_sums = list(sums)
+
+    def _take_blocks(self, *columns: list[Any]) -> None:
+        for arm, block, first, last, until, unanswered, is_full, total in zip(*columns, strict=True):
+            self.pending.setdefault((arm, block), PendingBlock(first, last, until, unanswered, is_full, total))
+            self.newest = max(self.newest, last)
+
+    def _take_places(self, *columns: list[Any]) -> None:
+        for number, *row in zip(*columns, strict=True):
+            self.places.setdefault(number, tuple(row))
+            self.newest = max(self.newest, number)
+
+    def _take_people(self, *columns: list[Any]) -> None:
+        for unit, entered, arm, number in zip(*columns, strict=True):
+            if unit not in self.people:
+                self.people[unit] = (entered, arm, number)
+                self.units.append(unit)
+                self.newest = max(self.newest, number)
+
+    def _take_answers(self, *columns: list[Any]) -> None:
+        for number, key in zip(*columns, strict=True):
+            if number not in self.answer_keys:
+                self.answer_keys[number] = key
+                self.answered.append(number)
+
+    def _take_visits(self, *columns: list[Any]) -> None:
+        for unit, key, arm, number in zip(*columns, strict=True):
+            self.visits.setdefault(unit, {})[key] = (0, arm, number)
+            self.visit_order.append((unit, key))
+
+    def _note_person(self, unit: str) -> None:
+        if self._snapshot is not None:
+            self._snapshot.note_person(unit, self.people[unit])

@@ -1,0 +1,87 @@
+"""Timing: for how long a reward is accepted, when a block is released, and how a clock is read.
+
+`open`: a block is released when its last answer comes, at the latest when it is due. `sealed`: when it is due and never
+because a reward came, so that neither the presence nor the time of a reward shows. A full block is due one window after
+its last assignment was handed out: then no answer to any of its assignments is accepted any more.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from dpbandits import _validate
+from dpbandits._validate import value_text
+from dpbandits.errors import InvalidInput, WrongKind
+
+Timing = Literal["open", "sealed"]
+TIMINGS: tuple[Timing, ...] = get_args(Timing)
+
+_WINDOWS = "[0.001, 1e10]"  # seconds: the longest is three hundred years
+_READINGS = "[-1e12, 1e12]"  # seconds; milliseconds since 1970 are above
+
+Clock = Callable[[], float]
+
+
+def validated_window(window: float | None) -> float | None:
+    """Return for how many seconds a reward is accepted; None for ever."""
+    return None if window is None else _validate.real(_WINDOWS, window=window)
+
+
+def validated_timing(timing: str, window: float | None) -> Timing:
+    """Return when blocks are released: a sealed one is when its window is over, so there must be one."""
+    validated: Timing = _validate.one_of(TIMINGS, timing=timing)
+    if validated == "sealed" and window is None:
+        raise InvalidInput(
+            "Expected window=None to be a number of seconds with timing='sealed': a block is released one window after "
+            "its last assignment."
+        )
+    return validated
+
+
+def validated_clock(clock: Any, window: float | None) -> Clock | None:
+    """Return what tells the time; None where no window needs it."""
+    if clock is not None and not callable(clock):
+        raise WrongKind(f"Expected clock={value_text(clock)} to be a function that returns seconds.")
+    if window is None:
+        return None
+    return time.time if clock is None else clock  # type: ignore[no-any-return]
+
+
+def reading(clock: Clock) -> float:
+    """Return what the clock says, in seconds."""
+    return _validate.real(_READINGS, **{"the clock's time": clock()})
+
+
+def is_reading(value: object) -> bool:
+    """Tell whether a value can be one that the clock has given."""
+    low, high = map(float, _READINGS.strip("[]").split(","))
+    return type(value) is float and low <= value <= high
+
+
+# ---- shares
+
+
+def validated_shares(
+    shares: Mapping[str | int, float] | None, arms: Sequence[str | int]
+) -> tuple[float, ...] | None:
+    """Return for every arm which share of all decisions it gets at least; None if no arm has one."""
+    if not shares:
+        return None
+    if not isinstance(shares, Mapping):
+        raise InvalidInput(f"Expected shares={value_text(shares)} to be a mapping of arms to numbers, or None.")
+    unknown = [arm for arm in shares if arm not in arms]
+    if unknown:
+        raise InvalidInput(f"Expected shares of arms, and {value_text(unknown[0])} is none.")
+    return checked_shares([shares.get(arm, 0.0) for arm in arms], len(arms))
+
+
+def checked_shares(shares: Sequence[float], arms: int) -> tuple[float, ...]:
+    """Return shares, one for every arm, if together they leave something to the policy."""
+    if len(shares) != arms:
+        raise InvalidInput(f"Expected a share for each of {arms} arms, not {len(shares)}.")
+    plain = tuple(_validate.real("[0, 1)", **{f"share of arm {arm}": share}) for arm, share in enumerate(shares))
+    if not sum(plain) < 1:
+        raise InvalidInput(f"Expected shares={value_text(list(shares))} to be less than 1 together: the rest is chosen.")
+    if not any(plain):
+        raise InvalidInput("Expected at least one share above 0.")
+    return plain
