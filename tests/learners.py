@@ -66,4 +66,4 @@ def play(learner: Learner, rewards: Callable[[int, int], float], people: int) ->
 def all_of(learner: Learner) -> dict[str, Any]:
     """Return all that would be written of a learner and its book, as it would come back from a file."""
     pieces = json.loads(json.dumps(list(pieces_of(learner)), allow_nan=False))
-    return {name: part for piece in pieces for name, part in piece.items()}
+    return {name: part for piece in pieces for name, part in piece.items() if part}

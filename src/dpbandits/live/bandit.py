@@ -177,9 +177,10 @@ class Bandit(ExperimentView):
         """Return an arm for a person. Any number of assignments may be open at once.
 
         A person with a name enters at most `contributions` times. Then, or when nothing more can enter, they get their
-        latest assignment again: the same one, whether it is still open or not. So they do as long as its window runs, if
-        there is one. So where one reward of a person enters, which is the default, to ask twice does no harm. Otherwise a `key` tells a visit from one that is asked for
-        again: for the same person with the same key it is the same assignment. What is due is released first.
+        latest assignment again: the same one, whether it is still open or not. They also do while its window runs, if
+        there is one. So where one reward of a person enters, which is the default, to ask twice does no harm. Otherwise
+        a `key` tells a visit from one that is asked for again: for the same person with the same key it is the same
+        assignment. Blocks that are due are released first.
 
         Args:
             unit: the name of the person; None for somebody without a name.
@@ -216,9 +217,9 @@ class Bandit(ExperimentView):
     def close(self, assignment: Assignment | str, reward: float | None = None, key: str | None = None) -> None:
         """Take in the reward of an assignment; None if no answer came, which counts as the default reward.
 
-        Every assignment is closed once: the last one of a block makes it release, unless timing is sealed. Whoever may have to ask again, since
-        no acknowledgement came, passes a `key` of their own making, such as a random one per answer: a repetition with
-        the same key is acknowledged and changes nothing.
+        Every assignment is closed once: the last one of a block makes it release, unless timing is sealed. Whoever may
+        have to ask again, since no acknowledgement came, passes a `key` of their own making, such as a random one per
+        answer: a repetition with the same key is acknowledged and changes nothing.
 
         Args:
             assignment: the assignment, or its id.
@@ -281,8 +282,8 @@ class Bandit(ExperimentView):
     def _check_selects(self) -> None:
         if self._learner.is_sealed:
             raise InvalidInput(
-                "Expected timing='open' for select and update, which play one at a time: with timing='sealed' nothing is "
-                "released before a window is over. Use assign and close."
+                "Expected timing='open' for select and update, which play one at a time: with timing='sealed' nothing "
+                "is released before a window is over. Use assign and close."
             )
 
     def _selected_arm(self) -> int:

@@ -101,7 +101,7 @@ class Configuration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a form that JSON can hold."""
-        later = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
+        later: dict[str, Any] = {} if self.scale_bits is None else {"scale_bits": self.scale_bits}
         if self.file_format >= 3:
             later |= {"sticky": self.sticky}
         if self.file_format >= 4:

@@ -40,7 +40,13 @@ def restore_earlier(learner: Learner, snapshot: dict[str, Any]) -> None:
     people = [[unit, *past, *([0] if len(past) == 2 else [])] for unit, past in snapshot["units"].items()]
     visits = [[None, key, arm, number] for key, (_, arm, number) in snapshot.get("visits", {}).items()]
     awaited = [[number, arm, block, None, False] for number, arm, block in snapshot["awaited"]]
-    rows = {"blocks": flights, "places": awaited, "people": people, "visits": visits, "answers": snapshot.get("keys", [])}
+    rows = {
+        "blocks": flights,
+        "places": awaited,
+        "people": people,
+        "visits": visits,
+        "answers": snapshot.get("keys", []),
+    }
     learner.book.take_piece({"released_sums": sums})
     for table, table_rows in rows.items():
         if table_rows:

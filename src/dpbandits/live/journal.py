@@ -52,6 +52,13 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], mark: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path)
         self._mark_path = path_of_mark(self.path, mark)
+        self._reader = LineReader()
+        self._end = 0  # of the last record that was read or written, in bytes
+        self._last_line = b""
+        self._snapshot: JournalSnapshot | None = None  # that is being written
+        self._snapshot_end = 0  # of the one that the file begins with, in bytes
+        self._written = 0  # bytes, since a part of a snapshot was written
+        self._is_snapshot_asked = False
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
         if self._file.place == self._mark.place:
@@ -65,13 +72,6 @@ class Journal:
         except BaseException:
             self.close()
             raise
-        self._reader = LineReader()
-        self._end = 0  # of the last record that was read or written, in bytes
-        self._last_line = b""
-        self._snapshot: JournalSnapshot | None = None  # that is being written
-        self._snapshot_end = 0  # of the one that the file begins with, in bytes
-        self._written = 0  # bytes, since a part of a snapshot was written
-        self._is_snapshot_asked = False
         self._is_ready = False  # to be appended to
 
     @property

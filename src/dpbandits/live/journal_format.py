@@ -1,8 +1,9 @@
 """The format of a journal: the lines of a journal and the words of its mark, as bytes.
 
-A record is one line, a checksum and JSON. Its number is that of the bandit's steps, 0 for the beginning. The checksum covers the record and the checksum before it, so it shows when
-records were changed, removed or moved by accident (whoever can write the file can compute checksums too). A mark is the
-number and the checksum of the last record that was acknowledged.
+A record is one line, a checksum and JSON. Number 0 is the beginning, every other one a step. The checksum covers the
+record and the checksum before it, so it shows when records were changed, removed or moved by accident (whoever can
+write the file can compute checksums too). A mark is the number and the checksum of the last record that was
+acknowledged.
 
 A journal may begin with a snapshot instead of record 0: lines with a chain of checksums of their own, of which the
 first says after which record it was taken. The last one ends it, and the next record has the checksums that it had in

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import entering_limit, schedule_of
-from dpbandits.live.book import FORGOTTEN, BlockKey, Book, PastAssignment, Place
+from dpbandits.live.book import FORGOTTEN, Book, PastAssignment, Place
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.counts import Counts
 from dpbandits.live.estimates import Estimator, Statistic

@@ -225,8 +225,8 @@ class MemoryBook:
         """End taking pieces: put everything into its order."""
         self.places = dict(sorted(self.places.items()))
         self.oldest = next(iter(self.places), 1)
-        full_blocks = [(block.until, block.last, *key) for key, block in self.pending.items() if block.is_full]
-        self._filled = deque((until, *key) for until, _, *key in sorted(full_blocks) if until is not None)
+        full_blocks = ((block.until, block.last, key) for key, block in self.pending.items() if block.is_full)
+        self._filled = deque((until, *key) for until, _, key in sorted(full_blocks) if until is not None)
 
     def _take_released_sums(self, *sums: int) -> None:
         self.released_sums = list(sums)

@@ -264,10 +264,7 @@ def _with_checksum(snapshot: dict[str, Any]) -> dict[str, Any]:
 def _restored(configuration: Configuration, first: Record, source: SecureNoise) -> Learner:
     """Return the learner of the first piece of a snapshot, on the terms that are in row 0 of its ledger."""
     is_earlier = "ledger" in first["learner"]  # up to format 3 it was one piece, with the ledger as text
-    if is_earlier:
-        rows = list(Ledger.from_jsonl(first["learner"]["ledger"]))
-    else:
-        rows = _rows(first["ledger"], Ledger())
+    rows = list(Ledger.from_jsonl(first["learner"]["ledger"])) if is_earlier else _rows(first["ledger"], Ledger())
     row_0 = rows[0].content
     terms = Terms.from_dict(configuration, row_0)
     if row_0 != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:

@@ -109,7 +109,7 @@ def _replay_assignment(learner: Learner, record: Record, now: float | None) -> b
 
 
 def can_assign(learner: Learner, arm: Any, block: Any, visit: Visit, now: float | None = None) -> Place | None:
-    """Return the place of an assignment that was made before, if it can be made now; whatever the policy would choose."""
+    """Return the place of an assignment that was made before, if it can be made now by any choice."""
     if not all(word is None or is_hash(word) for word in visit):
         return None
     if type(arm) is not int or not (block is None or type(block) is int) or not 0 <= arm < len(learner.statistics):

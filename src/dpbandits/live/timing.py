@@ -44,7 +44,7 @@ def validated_clock(clock: Any, window: float | None) -> Clock | None:
         raise WrongKind(f"Expected clock={value_text(clock)} to be a function that returns seconds.")
     if window is None:
         return None
-    return time.time if clock is None else clock  # type: ignore[no-any-return]
+    return time.time if clock is None else clock
 
 
 def reading(clock: Clock) -> float:
@@ -61,9 +61,7 @@ def is_reading(value: object) -> bool:
 # ---- shares
 
 
-def validated_shares(
-    shares: Mapping[str | int, float] | None, arms: Sequence[str | int]
-) -> tuple[float, ...] | None:
+def validated_shares(shares: Mapping[str | int, float] | None, arms: Sequence[str | int]) -> tuple[float, ...] | None:
     """Return for every arm which share of all decisions it gets at least; None if no arm has one."""
     if not shares:
         return None
@@ -81,7 +79,9 @@ def checked_shares(shares: Sequence[float], arms: int) -> tuple[float, ...]:
         raise InvalidInput(f"Expected a share for each of {arms} arms, not {len(shares)}.")
     plain = tuple(_validate.real("[0, 1)", **{f"share of arm {arm}": share}) for arm, share in enumerate(shares))
     if not sum(plain) < 1:
-        raise InvalidInput(f"Expected shares={value_text(list(shares))} to be less than 1 together: the rest is chosen.")
+        raise InvalidInput(
+            f"Expected shares={value_text(list(shares))} to be less than 1 together: the rest is chosen."
+        )
     if not any(plain):
         raise InvalidInput("Expected at least one share above 0.")
     return plain
