@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 
 import dpbandits as dpb
 from dpbandits.live import Assignment
-from dpbandits.live.blocks import Places
+from dpbandits.live.counts import Counts
 from dpbandits.live.predrawn_noise import MOST, PredrawnNoise
 from interval_coverage import simultaneous
 from report import seconds, table, write_section
@@ -176,14 +176,14 @@ def rank_correlation(a: Array, b: Array) -> float:
     return float(np.corrcoef(rankdata(a), rankdata(b))[0, 1])
 
 
-class OneBlockAhead(Places):
+class OneBlockAhead(Counts):
     """The rule that is not used: while its next release waits, an arm fills one block more, and the rest is lost."""
 
     def free_block(self, arm: int) -> int | None:
         return super().free_block(arm) if self.filling[arm] <= self.released[arm] + 1 else None
 
 
-def late_answers(rule: type[Places], epsilon: float) -> str:
+def late_answers(rule: type[Counts], epsilon: float) -> str:
     """Return quartiles of the regret, and the share of answers that enter, when each comes LATE people later."""
     policy = dpb.DPUCBInt(epsilon=epsilon, delta=1e-6, horizon=LATE_PEOPLE)
     means = [0.9, 0.6]
@@ -191,7 +191,7 @@ def late_answers(rule: type[Places], epsilon: float) -> str:
     entered = 0.0
     for seed in range(LATE_RUNS):
         bandit = dpb.Bandit(policy, len(means))
-        bandit._learner.places = rule(len(means), bandit._learner.schedule, LATE_PEOPLE)
+        bandit._learner.counts = rule(len(means), bandit._learner.schedule, LATE_PEOPLE)
         dice = random.Random(seed)  # noqa: S311
         waiting: deque[Assignment] = deque()
         regret = 0.0
@@ -202,7 +202,7 @@ def late_answers(rule: type[Places], epsilon: float) -> str:
                 answered = waiting.popleft()
                 bandit.close(answered, float(dice.random() < means[int(answered.arm)]))
         regrets.append(regret)
-        entered += bandit._learner.places.entered / LATE_PEOPLE
+        entered += bandit._learner.counts.entered / LATE_PEOPLE
     quartiles = " / ".join(f"{regret:.0f}" for regret in statistics.quantiles(regrets, n=4))
     return f"{quartiles}, {entered / LATE_RUNS:.0%}"
 
@@ -210,7 +210,7 @@ def late_answers(rule: type[Places], epsilon: float) -> str:
 def late_rows() -> list[list[str]]:
     """Return what late answers cost, under both rules."""
     return [
-        [f"{epsilon:g}", *(late_answers(rule, epsilon) for rule in (Places, OneBlockAhead))] for epsilon in (1.0, 5.0)
+        [f"{epsilon:g}", *(late_answers(rule, epsilon) for rule in (Counts, OneBlockAhead))] for epsilon in (1.0, 5.0)
     ]
 
 

@@ -38,7 +38,7 @@ def handed_out(learner: Learner, visit: Visit = NOBODY, is_selection: bool = Fal
 
 
 def answered(learner: Learner, number: int, reward: Any, key: str | None = None) -> list[Release]:
-    """Take in a reward on the grid, None where nothing enters, and return what that releases; the policy learns later."""
+    """Take in a reward on the grid, None where nothing enters; return what that releases, of which nobody learns."""
     ready = learner.ready_blocks()
     learner.answer([Answer(number, reward, key)], ready)
     return learner.release(ready, None)
@@ -64,6 +64,18 @@ def play(learner: Learner, rewards: Callable[[int, int], float], people: int) ->
 
 
 def all_of(learner: Learner) -> dict[str, Any]:
-    """Return all that would be written of a learner and its book, as it would come back from a file."""
-    pieces = json.loads(json.dumps(list(pieces_of(learner)), allow_nan=False))
-    return {name: part for piece in pieces for name, part in piece.items() if part}
+    """Return all that would be written of a learner and its book, as it would come back from a file.
+
+    Of the tables of a book there are columns.
+    """
+    first, *others = json.loads(json.dumps(list(pieces_of(learner)), allow_nan=False))
+    found: dict[str, Any] = first
+    for piece in others:
+        for table, columns in piece.items():
+            if table not in found:
+                found[table] = columns
+            elif table == "ledger":
+                found[table] += columns
+            else:
+                found[table] = [old + new for old, new in zip(found[table], columns, strict=True)] if columns else found[table]
+    return {name: part for name, part in found.items() if part}

@@ -68,6 +68,7 @@ def test_first_blocks_are_handed_out_in_turn_and_release_when_closed() -> None:
     assert bandit.open_assignments() == assignments[1::2]
     assert not bandit.exhausted  # the block of B is out
     for a in assignments[1::2]:
+        assert a.id is not None
         bandit.close(a.id, 0.0)  # by id
     assert len(bandit.ledger) == 3
     assert bandit.exhausted  # one block each is the whole schedule
@@ -437,6 +438,7 @@ def test_updates_need_their_selection() -> None:
 def test_closing_needs_an_open_assignment_of_this_bandit() -> None:
     bandit, other = fresh(), fresh()
     a, foreign = bandit.assign(), other.assign()
+    assert a.id is not None
     bandit.close(a, 1.0)
     before = state_of(bandit)
     for assignment, message in [

@@ -15,6 +15,8 @@ from dpbandits._frames import clean
 from dpbandits.adapters.river import RiverPolicy
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal import Journal
+from dpbandits.live.journal_format import START, chained, line_of
+from dpbandits.live.memory_book import MemoryBook
 from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
@@ -28,6 +30,7 @@ GRID_BITS = 24
 REWARD = 0.7182818
 ENCODED = round(REWARD * 2**GRID_BITS)
 POLICY = ExploreThenCommit(epsilon=1.0, plays=2)
+WITH_A_PAST = ExploreThenCommit(epsilon=1.0, plays=5)  # of which there is a journal of an earlier format
 SECRETS = [str(REWARD), *(str(k * ENCODED) for k in (1, 2))]
 
 
@@ -61,9 +64,9 @@ class Angry(Exception):
         ("source", "encode"),
         ("source", "publish"),
         ("source", "event"),
-        ("places", "answer"),
-        ("places", "finish_block"),
-        ("places", "is_complete"),
+        ("book", "answer"),
+        ("book", "take_out"),
+        ("book", "unanswered"),
         ("releaser", "release"),
         ("noise", "take_due"),
         ("noise", "check_taken"),
@@ -203,13 +206,19 @@ def journal_with(tmp_path: Path, record: dict[str, Any]) -> Path:
     path = tmp_path / "journal"
     bandit, _ = one_answer_left(journal=path)
     bandit.detach()
+    assert append(path, record) == 6
+    return path
+
+
+def append(path: Path, record: dict[str, Any]) -> int:
+    """Add a record to a journal, with the right checksum, and return its number."""
     journal = Journal(path)
-    assert len(list(journal.records())) == 6
+    number = len(list(journal.records()))
     journal.force()
     journal.go_on()
     journal.append(record)
     journal.close()
-    return path
+    return number
 
 
 FORGED: list[dict[str, Any]] = [
@@ -238,6 +247,28 @@ FORGED: list[dict[str, Any]] = [
     {"close": 1, "reward": ENCODED},
     {"close": 4},
     {"reward": ENCODED},
+    {"batch": [{"close": 3, "reward": ENCODED}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [[0, 1.5, 2.0**24]], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [[0, "1.5", 2.0**24]], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [[0, 1.5, None]], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [[1, 1.5, 2.0**24]], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [[0, 1.5, 2.0**24], [0, 2.5, 2.0**24]], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [1.5], "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": {"0": 1.5}, "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": 5, "head": "x"}]},
+    {"batch": [{"close": 3, "reward": ENCODED}, {"release": [[0, 1.5, 2.0**24]]}]},
+    {"batch": [{"release": [[0, 1.5, 2.0**24]], "head": "x"}, {"close": 3, "reward": ENCODED}]},
+    {"release": [[0, 1.5, 2.0**24]], "head": "x"},
+    {"release": [], "head": "x"},
+    {"release": []},
+    {"forget": "0" * 32},  # whom it does not know
+    {"forget": None},
+    {"forget": [ENCODED]},
+    {"close": 4, "reward": ENCODED, "time": 1.0},  # where there is no clock
+    {"places": [[9], [0], [0], [None], [False]]},  # a piece of a snapshot, and no step
+    {"piece": {}},
+    {"end": True},
     {"assign": -1, "block": 0},
     {"assign": 0.0, "block": None},
     {"assign": True, "block": None},
@@ -271,8 +302,6 @@ def test_a_forged_record_is_refused_in_one_sentence(tmp_path: Path, record: dict
 
 @pytest.mark.parametrize("text", ["[]", "7", "null", '"x"', "{", "[" * 100_000, "9" * 5000, '{"a": NaN}'])
 def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
-    from dpbandits.live.journal_format import chained
-
     path = journal_with(tmp_path, {"assign": 0, "block": None})
     last = path.read_bytes().splitlines()[-1][:16].decode()
     checksum = chained(last, text.encode())
@@ -286,56 +315,161 @@ def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> 
     assert found_in_frames(problem, *SECRETS) == []
 
 
+CHANGES: list[Callable[[dict[str, Any]], Any]] = [
+    lambda first: first.pop("learner"),
+    lambda first: first.pop("configuration"),
+    lambda first: first.update(configuration=7),
+    lambda first: first.update(configuration=None),
+    lambda first: first.update(learner=[]),
+    lambda first: first["configuration"].update(format=99),
+    lambda first: first["configuration"].update(scale_bits="many"),
+    lambda first: first["configuration"].update(scale_bits=-5),
+    lambda first: first["configuration"].update(more=1),
+    lambda first: first["configuration"]["policy"].update(plays=3),
+    lambda first: first["learner"].update(state={"sums": "x"}),
+    lambda first: first["learner"].pop("tag"),
+    lambda first: forge(first, lambda row: row["live_policy"].update(epsilon=50)),
+    lambda first: forge(first, lambda row: row["reward_guarantee"].update(epsilon=50)),
+    lambda first: forge(
+        first, lambda row: [row["live_policy"].update(epsilon=50), row["reward_guarantee"].update(epsilon=50)]
+    ),
+    lambda first: forge(first, lambda row: row.update(arms=["C", "D"])),
+    lambda first: forge(first, lambda row: row["policy"].update(epsilon=7.0)),
+    lambda first: forge(first, lambda row: row.update(more=1)),
+]
+CHANGES_NOW: list[Callable[[dict[str, Any]], Any]] = [
+    *CHANGES,
+    lambda first: first.pop("ledger"),
+    lambda first: first.update(ledger=[]),
+    lambda first: first.update(ledger="{}"),
+    lambda first: first.update(ledger=7),
+    lambda first: first.update(ledger=[7]),
+    lambda first: first.update(ledger=[["{}", "0" * 64]]),
+    lambda first: first["ledger"].append(["{}", "0" * 64]),
+    lambda first: first["learner"].update(counts=None),
+    lambda first: first["learner"]["counts"].pop("filling"),
+    lambda first: first["learner"]["counts"].update(handed_out=7),
+    lambda first: first["configuration"].update(window=-1),
+    lambda first: first["configuration"].update(timing="sealed"),
+    lambda first: first["configuration"].update(shares=[0.5]),
+]
+CHANGES_BEFORE: list[Callable[[dict[str, Any]], Any]] = [
+    *CHANGES,
+    lambda first: first["learner"].update(ledger=""),
+    lambda first: first["learner"].update(ledger="{}"),
+    lambda first: first["learner"].update(ledger=7),
+    lambda first: first["learner"].update(places=None),
+    lambda first: first["learner"]["places"].update(landed=7),
+    lambda first: first["learner"].update(awaited=[[1]]),
+    lambda first: first["learner"].update(units=[]),
+]
+
+
+def begun(path: Path, is_earlier: bool) -> None:
+    """Make a journal that has just begun, in the format of now or in the one before."""
+    if is_earlier:
+        first = Path(__file__).parent / "before/format_3/explore-then-commit.journal"
+        begin_again(path, first_record(first))
+    else:
+        dpb.Bandit(WITH_A_PAST, ["A", "B"], journal=path).detach()
+
+
+def assert_refused(path: Path) -> str:
+    """Open a journal that somebody made up, and return the one sentence that refuses it."""
+    before = path.read_bytes()
+    problem = failure(dpb.Bandit, WITH_A_PAST, ["A", "B"], journal=path)
+    assert isinstance(problem, dpb.JournalError)
+    assert "\n" not in str(problem)
+    assert found_in_frames(problem, *SECRETS) == []
+    assert path.read_bytes() == before
+    return str(problem)
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        lambda first: first.pop("learner"),
-        lambda first: first.pop("configuration"),
-        lambda first: first.update(configuration=7),
-        lambda first: first.update(configuration=None),
-        lambda first: first.update(learner=[]),
-        lambda first: first["configuration"].update(format=99),
-        lambda first: first["configuration"].update(scale_bits="many"),
-        lambda first: first["configuration"].update(scale_bits=-5),
-        lambda first: first["configuration"].update(more=1),
-        lambda first: first["configuration"]["policy"].update(plays=3),
-        lambda first: first["learner"].update(ledger=""),
-        lambda first: first["learner"].update(ledger="{}"),
-        lambda first: first["learner"].update(ledger=7),
-        lambda first: first["learner"].update(state={"sums": "x"}),
-        lambda first: first["learner"].update(places=None),
-        lambda first: first["learner"]["places"].update(landed=7),
-        lambda first: first["learner"].update(awaited=[[1]]),
-        lambda first: first["learner"].update(units=[]),
-        lambda first: first["learner"].pop("tag"),
-        lambda first: first["learner"]["places"].update(released=[5, 5]),
-        lambda first: first["learner"]["places"].update(entered=-1000),
-        lambda first: first["learner"].update(assigned=7),
-        lambda first: first["learner"].update(units={"0" * 32: [1, 0]}),
-        lambda first: first["learner"].update(awaited=[[1, 0, 0]]),
-        lambda first: forge(first, lambda row: row["live_policy"].update(epsilon=50)),
-        lambda first: forge(first, lambda row: row["reward_guarantee"].update(epsilon=50)),
-        lambda first: forge(
-            first, lambda row: [row["live_policy"].update(epsilon=50), row["reward_guarantee"].update(epsilon=50)]
-        ),
-        lambda first: forge(first, lambda row: row.update(arms=["C", "D"])),
-        lambda first: forge(first, lambda row: row["policy"].update(epsilon=7.0)),
-        lambda first: forge(first, lambda row: row.update(more=1)),
-    ],
+    ("is_earlier", "change"),
+    [*((False, change) for change in CHANGES_NOW), *((True, change) for change in CHANGES_BEFORE)],
 )
 def test_a_forged_first_record_is_refused_in_one_sentence(
-    tmp_path: Path, change: Callable[[dict[str, Any]], Any]
+    tmp_path: Path, is_earlier: bool, change: Callable[[dict[str, Any]], Any]
 ) -> None:
     path = tmp_path / "journal"
-    fresh(journal=path).detach()
+    begun(path, is_earlier)
+    dpb.Bandit(WITH_A_PAST, ["A", "B"], journal=path).detach()  # as it is, it opens
     first = first_record(path)
     change(first)
     begin_again(path, first)
-    before = path.read_bytes()
-    problem = failure(fresh, journal=path)
-    assert isinstance(problem, dpb.JournalError)
-    assert "\n" not in str(problem)
-    assert path.read_bytes() == before
+    assert_refused(path)
+
+
+# Where a snapshot may have more pieces.
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"reward": ENCODED},
+        {"places": [[1]]},
+        {"places": 7},
+        {"ledger": 7},
+        {"ledger": [["{}", "0" * 64]]},
+        {"rows": []},
+        {"piece": {}},
+        {"end": True},
+        {"close": 1, "reward": ENCODED},
+        {"forget": "0" * 32},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_earlier", [False, True], ids=["now", "before"])
+def test_a_forged_second_record_is_refused_in_one_sentence(
+    tmp_path: Path, is_earlier: bool, record: dict[str, Any]
+) -> None:
+    path = tmp_path / "journal"
+    begun(path, is_earlier)
+    append(path, record)
+    assert "cannot be followed from record 1 on" in assert_refused(path)
+
+
+def begin_with_snapshot(path: Path, *lines: dict[str, Any], after: Any = None) -> None:
+    """Make a journal of a bandit that has just begun, as a snapshot, with these lines after its first one."""
+    begun(path, is_earlier=False)
+    _, last = path.with_name(f"{path.name}.mark").read_text().split()
+    content, checksum = line_of(START, {"snapshot": first_record(path), "after": [0, last] if after is None else after})
+    for line in (*lines, {"end": True}):
+        more, checksum = line_of(checksum, line)
+        content += more
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {},
+        {"assign": 0, "block": 0},
+        {"piece": None},
+        {"piece": 7},
+        {"piece": {"places": [[1]]}},
+        {"piece": {"places": 7}},
+        {"piece": {"people": {"0" * 32: [1, 0]}}},
+        {"piece": {"released_sums": 7}},
+        {"piece": {"blocks": [[0], [0], [1], [1], [None], [ENCODED]]}},
+        {"piece": {"ledger": [["{}", "0" * 64]]}},
+        {"piece": {"rows": []}},
+    ],
+    ids=str,
+)
+def test_a_forged_line_of_a_snapshot_is_refused_in_one_sentence(tmp_path: Path, line: dict[str, Any]) -> None:
+    path = tmp_path / "journal"
+    begin_with_snapshot(path)
+    dpb.Bandit(WITH_A_PAST, ["A", "B"], journal=path).detach()  # as it is, it opens
+    begin_with_snapshot(tmp_path / "another journal", line)
+    assert_refused(tmp_path / "another journal")
+
+
+@pytest.mark.parametrize("after", [7, [], [1], ["1", "x"], [0, 7], {"0": "x"}, [10**30, "0" * 16]], ids=str)
+def test_a_snapshot_of_a_forged_moment_is_refused_in_one_sentence(tmp_path: Path, after: Any) -> None:
+    path = tmp_path / "journal"
+    begin_with_snapshot(path, after=after)
+    assert_refused(path)
 
 
 def first_record(path: Path) -> dict[str, Any]:
@@ -345,8 +479,8 @@ def first_record(path: Path) -> dict[str, Any]:
 
 def begin_again(path: Path, first: dict[str, Any]) -> None:
     """Put a journal with this first record, and right checksums, in the place of another."""
-    path.unlink()
-    path.with_name("journal.mark").unlink()
+    for file in (path, path.with_name("journal.mark")):
+        file.unlink(missing_ok=True)
     journal = Journal(path)
     assert list(journal.records()) == []
     journal.begin(first)
@@ -355,11 +489,19 @@ def begin_again(path: Path, first: dict[str, Any]) -> None:
 
 def forge(first: dict[str, Any], change: Callable[[dict[str, Any]], Any]) -> None:
     """Change row 0 of the ledger in a first record, with a hash that fits."""
-    row = dpb.Ledger.from_jsonl(first["learner"]["ledger"])[0].content
-    change(row)
+    is_earlier = "ledger" in first["learner"]
     ledger = dpb.Ledger()
-    ledger.append(row)
-    first["learner"]["ledger"] = ledger.to_jsonl()
+    content = (
+        dpb.Ledger.from_jsonl(first["learner"]["ledger"])[0].content
+        if is_earlier
+        else json.loads(first["ledger"][0][0])
+    )
+    change(content)
+    row = ledger.append(content)
+    if is_earlier:
+        first["learner"]["ledger"] = ledger.to_jsonl()
+    else:
+        first["ledger"] = [[row.content_json, row.hash]]
 
 
 def test_a_promise_of_more_than_was_asked_for_is_refused(tmp_path: Path) -> None:
@@ -410,10 +552,12 @@ def test_nothing_that_holds_a_secret_shows_it() -> None:
     noises = list(map(str, drawn))
     assert len(noises) == 2
     learner = learner_of(bandit)
-    for thing in (bandit, learner, learner.places, learner.places.pending, learner.releaser, learner.releaser.predrawn):
+    book = learner.book
+    assert isinstance(book, MemoryBook)
+    for thing in (bandit, learner, book, book.pending, learner.counts, learner.releaser, learner.releaser.predrawn):
         assert not any(secret in repr(thing) for secret in (*SECRETS, *noises))
     assert not any(secret in repr(learner.state) for secret in SECRETS)
-    assert str(ENCODED) not in repr(vars(learner.places.pending[0, 0])["first"])
+    assert (book.pending[0, 0].first, book.pending[0, 0].total) == (1, ENCODED)  # which has it
     bandit.close(last, REWARD)
     assert not any(secret in repr(learner.state) for secret in SECRETS)
 

@@ -143,6 +143,9 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
         {"close": 1, "reward": 0, "released": [1.0, 2.0]},
         {"close": 1, "reward": 0},
         {"close": 1, "reward": 0, "released": [1.0], "head": "0" * 64},
+        {"batch": [{"close": 1, "reward": 0}, {"release": [[0, 1.0, 4096.0]], "head": "0" * 64}]},
+        {"batch": [{"close": 1, "reward": 0}, {"release": [[0, 1.0, 4096.0], [0, 2.0, 4096.0]], "head": "0" * 64}]},
+        {"release": [[0, 1.0, 4096.0]], "head": "0" * 64},
         {"close": 99, "reward": 0},
         {"unknown": 1},
     ],
@@ -506,7 +509,7 @@ def written(tmp_path: Path) -> Path:
     for a in assignments:
         bandit.close(a, 1.0)
     bandit.detach()
-    assert b"released" in path.read_bytes().splitlines()[-1]
+    assert b'{"release":' in path.read_bytes().splitlines()[-1]
     return path
 
 
@@ -538,7 +541,7 @@ def test_a_record_that_was_written_but_not_acknowledged_counts(written: Path) ->
     content = written.read_bytes()
     *_, last = content.splitlines(keepends=True)
     mark_of(written).write_bytes(_mark_after(content[: -len(last)]))
-    value = json.loads(last.split(b" ", 1)[1])["released"][0]
+    ((_, value, _),) = json.loads(last.split(b" ", 1)[1])["batch"][-1]["release"]
     bandit = opened(written)
     assert bandit.ledger[len(bandit.ledger) - 1].content["value"] == value
     assert mark_of(written).read_bytes() == _mark_after(content)

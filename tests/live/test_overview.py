@@ -10,7 +10,6 @@ import dpbandits as dpb
 from command_output import command_output
 from doubling_phases import Phases
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
-from dpbandits.live.configuration import Configuration
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.learner import Learner
 from dpbandits.live.persistence import journal_overview
@@ -75,8 +74,8 @@ def test_a_secret_that_is_reported_is_noticed(tmp_path: Path, monkeypatch: pytes
     everything_reported(bandit, tmp_path)
     real, flight = Overview.of, noise.encode(1.0) + noise.encode(0.0)
 
-    def spoilt(configuration: Configuration, learner: Learner) -> Overview:
-        overview = real(configuration, learner)
+    def spoilt(learner: Learner) -> Overview:
+        overview = real(learner)
         (*values, _), *others = overview.values
         return replace(overview, values=((*values, flight), *others))
 

@@ -61,7 +61,8 @@ def release(bandit: dpb.Bandit) -> float:
 def last_released(folder: Path) -> float:
     """Return the value in the last record of a journal, whether anybody was told of it or not."""
     last = (folder / "journal").read_bytes().splitlines()[-1]
-    (value,) = json.loads(last.split(b" ", 1)[1])["released"]
+    *_, step = json.loads(last.split(b" ", 1)[1])["batch"]
+    ((_, value, _),) = step["release"]
     assert isinstance(value, float)
     return value
 

@@ -602,7 +602,7 @@ def test_a_policy_that_does_not_like_a_value_does_not_get_another(tmp_path: Path
         with pytest.raises(dpb.JournalError, match="cannot be followed from record 6 on"):
             dpb.Bandit(policy, 2, noise=noise, journal=tmp_path / "journal")
     assert len(draws) == made
-    assert b'"released":[102.0]' in (tmp_path / "journal").read_bytes()
+    assert b'{"release":[[0,102.0,4096.0]],' in (tmp_path / "journal").read_bytes()
 
 
 def test_noise_is_added_to_the_sums_of_the_learner() -> None:

@@ -5,7 +5,6 @@ Here a sample of the places where a step can be hit; `make torture` takes them a
 
 import dis
 import errno
-import json
 import os
 import random
 import signal
@@ -23,6 +22,8 @@ import pytest
 
 import dpbandits as dpb
 import program_to_kill
+from dpbandits.live import journal
+from dpbandits.live.journal_snapshot import path_of_snapshot
 from frames import LIBRARY, found_in_frames, library_frames
 from insides import journal_of, learner_of, state_of
 from shared_noise import SharedNoise
@@ -221,8 +222,8 @@ def failing(bandit: dpb.Bandit, place: str, first: Interrupts, kind: type[BaseEx
     owner: Any
     owner, name = {
         "before the step": (learner, "choice" if place == "assign" else "predraw_noise"),
-        "the state": (learner.places, "take"),
-        "the sum": (learner.places, "answer"),
+        "the state": (learner.counts, "take"),
+        "the sum": (learner.book, "answer"),
         "the journal": (os, "write"),
         "the mark": (os, "pwrite"),
     }[place]
@@ -275,6 +276,13 @@ class FullDisk:
         self.room = room
         for name in ("write", "pwrite"):
             monkeypatch.setattr(os, name, self._limited(getattr(os, name)))
+        unlink = os.unlink
+
+        def freeing(path: Any) -> None:
+            self.room += os.lstat(path).st_size
+            unlink(path)
+
+        monkeypatch.setattr(os, "unlink", freeing)
 
     def _limited(self, call: Callable[..., int]) -> Callable[..., int]:
         def limited(file: int, content: bytes, *rest: int) -> int:
@@ -336,61 +344,150 @@ def test_a_disk_that_fails(scene: Scene, tmp_path: Path, call: str) -> None:
     scene.check(path, bandit, failed.value)
 
 
+# ---- snapshots
+
+
+@pytest.fixture
+def snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every step writes a whole snapshot before it begins."""
+    monkeypatch.setattr(journal, "SHORTEST_STEPS", 0)
+    monkeypatch.setattr(journal, "STEPS_SHARE", 10**9)
+
+
+def test_an_interrupt_at_any_opcode_of_a_snapshot(scene: Scene, tmp_path: Path, torture: bool, snapshots: None) -> None:
+    """The step before which it is written is done or not; the journal is one of two, and nothing is left beside it."""
+    path = tmp_path / "journal"
+    at, hits = 0, 0
+    apart = 1 if torture else max(13, opcodes_of(scene, path) // 40)
+    while True:
+        bandit = scene.begin(path)
+        interrupts = Interrupts(at)
+        problem = attempted(lambda: scene.step(bandit), interrupts)  # noqa: B023
+        if not interrupts.is_hit:
+            break
+        scene.check(path, bandit, problem)
+        assert not path_of_snapshot(str(path)).exists()
+        at += apart
+        hits += 1
+    assert hits > (1000 if torture else 30)
+    assert path.read_bytes() != scene.files[0]
+
+
+def test_a_full_disk_at_any_byte_of_a_snapshot(scene: Scene, tmp_path: Path, torture: bool, snapshots: None) -> None:
+    """A snapshot for which there is no room is given up, and the step goes on as far as there is room for it."""
+    path = tmp_path / "journal"
+    bandit = scene.begin(path)
+    scene.step(bandit)
+    bandit.detach()
+    written = path.stat().st_size + 2 * len(scene.files[1])
+    taken, refused = 0, 0
+    for room in range(0, written, 1 if torture else 61):
+        bandit = scene.begin(path)
+        problem = None
+        with pytest.MonkeyPatch.context() as patched:
+            FullDisk(patched, room)
+            try:
+                scene.step(bandit)
+            except dpb.JournalError as failed:
+                problem = failed
+        if problem is None:
+            taken += 1
+        else:
+            refused += "cannot be written: No space left on device" in str(problem)
+        scene.check(path, bandit, problem)
+        assert not path_of_snapshot(str(path)).exists()
+    assert taken > 20
+    assert refused >= 2
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace", "fchmod"])
+def test_a_disk_that_fails_a_snapshot(
+    scene: Scene, tmp_path: Path, call: str, snapshots: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the file of the snapshot fails: the step is taken, in the journal as it was."""
+    path = tmp_path / "journal"
+    bandit = scene.begin(path)
+    real = getattr(os, call)
+
+    def broken(file: Any, *rest: Any) -> Any:
+        name = file if isinstance(file, str | Path) else os.readlink(f"/proc/self/fd/{file}")
+        if str(name).endswith(".snapshot"):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(file, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, broken)
+        scene.step(bandit)
+        if call != "fchmod":
+            assert path.read_bytes().startswith(scene.files[0])
+    scene.check(path, bandit, None)
+
+
 # ---- kills
 
 
-def test_kills(tmp_path: Path, torture: bool) -> None:
-    """Nothing acknowledged is lost, nothing counted twice, no released value drawn again, and the ledger verifies."""
-    kills = 200 if torture else 4
+@pytest.mark.parametrize("timing", ["open", "sealed"])
+def test_kills(tmp_path: Path, torture: bool, timing: str) -> None:
+    """Nothing acknowledged is lost, nothing counted twice, no released value drawn again, and the ledger verifies.
+
+    Snapshots are being written most of the time.
+    """
+    kills = 100 if torture else 4
     path = tmp_path / "journal"
     dice = random.Random(1)  # noqa: S311
-    assigned: dict[str, str] = {}
-    closed: dict[str, float] = {}
+    given: dict[str, tuple[str, str]] = {}  # arm and person
+    begun, closed = set(), set()
     rows: dict[int, str] = {}
+    in_snapshot = replaced = 0
     for kill in range(kills):
-        program = [sys.executable, program_to_kill.__file__, str(path), str(kill)]
+        inode = path.stat().st_ino if path.exists() else 0
+        program = [sys.executable, program_to_kill.__file__, str(path), str(kill), timing]
         with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             # Mostly at work, sometimes while it is still starting.
-            lines = [process.stdout.readline() for _ in range(dice.choice([0, 1, dice.randrange(200)]))]
+            lines = [process.stdout.readline() for _ in range(dice.choice([0, 1, dice.randrange(400)]))]
             time.sleep(dice.random() * (0.003 if lines else 0.8))
             process.send_signal(signal.SIGKILL)
             lines += process.stdout.readlines()
         assert process.returncode == -signal.SIGKILL
+        in_snapshot += path_of_snapshot(str(path)).exists()
+        replaced += path.exists() and path.stat().st_ino != inode
         for line in filter(lambda line: line.endswith("\n"), lines):
             kind, *words = line.split()
             if kind == "A":
-                assert words[0] not in assigned
-                assigned[words[0]] = words[1]
+                assert words[0] not in given
+                given[words[0]] = words[1], words[2]
+            elif kind == "B":
+                begun.add(words[0])
             elif kind == "C":
                 assert words[0] not in closed
-                closed[words[0]] = float(words[1])
+                closed.add(words[0])
+            elif kind == "L":  # too late
+                begun.discard(words[0])
             elif kind == "R":
                 assert rows.setdefault(int(words[0]), words[1]) == words[1]
-    lines_on_disk = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
-    records = [step for record in lines_on_disk for step in record.get("batch", [record])]
-    assert len(records) > len(lines_on_disk)
-    bandit = program_to_kill.opened(str(path))
+    bandit = program_to_kill.opened(str(path), timing)
     waiting = {a.id: a.arm for a in bandit.open_assignments()}
-    # Nothing acknowledged is lost.
-    assert not closed.keys() & waiting.keys()
-    steps = [record for record in records if "assign" in record]
-    answered = {record.get("close") for record in records}
-    for name, arm in assigned.items():
-        assert bandit.arms[steps[int(name.split("-")[1]) - 1]["assign"]] == arm
-        assert name in waiting or int(name.split("-")[1]) in answered
+    # Nothing acknowledged is lost, before a snapshot or after it.
+    assert not closed & waiting.keys()
+    for name, (arm, person) in given.items():
+        again = bandit.assign(unit=person)
+        assert (again.id, again.arm, again.is_new) == (name, arm, False)
+        if name not in waiting and timing == "open":
+            assert name in begun
     ledger = {row.number: row.hash for row in bandit.ledger}
     assert rows.items() <= ledger.items()
     # Nothing is counted twice, and every reward is the one that was acknowledged.
-    answers = {record["close"]: record["reward"] for record in records if "close" in record}
-    assert len(answers) == sum("close" in record for record in records)
-    for name, reward in closed.items():
-        assert answers[int(name.split("-")[1])] in (round(reward * 4096), None)
-    places = state_of(bandit)["places"]
-    in_sums = sum(places["landed"]) + sum(total for *_, total in places["flights"])
-    assert in_sums == sum(reward for reward in answers.values() if reward is not None)
+    state = state_of(bandit)
+    in_sums = sum(state["released_sums"]) + sum(state["blocks"][-1])
+    certain, possible = (sum(map(program_to_kill.encoded_reward, names)) for names in (closed, begun))
+    assert certain <= in_sums <= possible
+    assert possible - certain <= kills * 5 * 4096
     # No release was drawn again.
     releases = Counter((row.content["arm"], row.content["release"]) for row in bandit.ledger if row.number)
     assert set(releases.values()) == {1}
-    assert len(bandit.ledger) > kills
+    assert len(bandit.ledger) > kills / 2
     assert bandit.ledger.verify() == bandit.ledger.head
+    if torture:
+        assert in_snapshot >= kills / 5
+        assert replaced >= kills / 5

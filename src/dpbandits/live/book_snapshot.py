@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Piece = dict[str, Any]  # the name of a table, and its rows as columns
 Row = tuple[Any, ...]
 
-_ROWS = 500  # of a piece
-_LOOKED_AT = 5000  # numbers of assignments, of which most may be answered, for a piece
+ROWS = 500  # of a piece
+LOOKED_AT = 5000  # numbers of assignments, of which most may be answered, for a piece
 
 
 class BookSnapshot:
@@ -27,6 +27,7 @@ class BookSnapshot:
         self._newest = book.newest
         self._notes: dict[str, list[Row]] = {"people": [], "places": [], "blocks": []}
         self._noted_blocks: set[tuple[int, int]] = set()
+        self._blocks = list(book.pending)
         # Rows are added at the end of these, and never removed.
         self._people, self._answers, self._visits = len(book.units), len(book.answered), len(book.visit_order)
 
@@ -49,34 +50,34 @@ class BookSnapshot:
     def pieces(self) -> Iterator[Piece]:
         """Yield all pieces. The first ones are of the moment itself, so begin at once."""
         yield {"released_sums": [int(total) for total in self._book.released_sums]}
-        for table, rows in self._tables(list(self._book.pending)):
+        for table, rows in self._tables():
             for noted_table, noted_rows in self._notes.items():
                 if noted_rows:
                     self._notes[noted_table] = []
                     yield _piece(noted_table, noted_rows)
             yield _piece(table, rows)
 
-    def _tables(self, blocks: list[tuple[int, int]]) -> Iterator[tuple[str, list[Row]]]:
+    def _tables(self) -> Iterator[tuple[str, list[Row]]]:
         """Yield the rows of every table, as they are now, but for those that have been noted and are gone."""
         book = self._book
-        for start in range(0, len(blocks), _ROWS):
-            keys = blocks[start : start + _ROWS]
+        for start in range(0, len(self._blocks), ROWS):
+            keys = self._blocks[start : start + ROWS]
             yield "blocks", [_block_row(key, book.pending[key]) for key in keys if key in book.pending]
-        for start in range(book.oldest, self._newest + 1, _LOOKED_AT):
-            numbers = range(start, min(start + _LOOKED_AT, self._newest + 1))
+        for start in range(book.oldest, self._newest + 1, LOOKED_AT):
+            numbers = range(start, min(start + LOOKED_AT, self._newest + 1))
             open_rows = [(number, *book.places[number]) for number in numbers if number in book.places]
             if not open_rows and start == book.oldest:
                 book.oldest = numbers.stop  # nobody has to look there again
-            for first in range(0, len(open_rows) or 1, _ROWS):
-                yield "places", open_rows[first : first + _ROWS]
-        for start in range(0, self._people, _ROWS):
-            units = book.units[start : min(start + _ROWS, self._people)]
+            for first in range(0, len(open_rows) or 1, ROWS):
+                yield "places", open_rows[first : first + ROWS]
+        for start in range(0, self._people, ROWS):
+            units = book.units[start : min(start + ROWS, self._people)]
             yield "people", [(unit, *book.people[unit]) for unit in units]
-        for start in range(0, self._answers, _ROWS):
-            numbers_answered = book.answered[start : min(start + _ROWS, self._answers)]
+        for start in range(0, self._answers, ROWS):
+            numbers_answered = book.answered[start : min(start + ROWS, self._answers)]
             yield "answers", [(number, book.answer_keys[number]) for number in numbers_answered]
-        for start in range(0, self._visits, _ROWS):
-            visits = islice(book.visit_order, start, min(start + _ROWS, self._visits))
+        for start in range(0, self._visits, ROWS):
+            visits = islice(book.visit_order, start, min(start + ROWS, self._visits))
             # Those of people who were forgotten are gone.
             yield "visits", [(*v, *row[1:]) for v in visits if (row := book.visits.get(v[0], {}).get(v[1]))]
 

@@ -29,7 +29,7 @@ from dpbandits.privacy import Guarantee, group_guarantee
 #   3    `sticky`; who has given all their rewards gets their latest assignment again; the noise-aware policies have
 #        names of their own (policy_names.py)
 #   4    `window`, `timing`, `shares`
-FORMATS = (1, 2, 3)
+FORMATS = (1, 2, 3, 4)
 _SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
 _LONGEST_NAME = 200
 _LARGEST_NAME = 2**63

@@ -38,7 +38,7 @@ from dpbandits.live.journal_snapshot import JournalSnapshot, remove_unfinished
 from dpbandits.live.private_file import PrivateFile
 
 SHORTEST_STEPS = 2**20  # bytes of steps after which there is a snapshot, if that is not much longer itself
-_SHARE = 8
+STEPS_SHARE = 8  # or after this part of it
 
 
 class Journal:
@@ -240,7 +240,7 @@ class Journal:
     @property
     def _is_snapshot_due(self) -> bool:
         steps = self._end - self._snapshot_end
-        return self._is_snapshot_asked or steps > max(SHORTEST_STEPS, self._snapshot_end // _SHARE)
+        return self._is_snapshot_asked or steps > max(SHORTEST_STEPS, self._snapshot_end // STEPS_SHARE)
 
     def _append(
         self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None

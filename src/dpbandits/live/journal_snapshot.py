@@ -8,6 +8,7 @@ power fails, one of the two is there, whole.
 
 import os
 import stat
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from dpbandits._forks import this_process
 from dpbandits.live.journal_format import Mark, snapshot_lines
 from dpbandits.live.private_file import PrivateFile
 
-_PART = 2**15  # bytes that one step writes
+PART = 2**15  # bytes that one step writes
 _FORCED = 2**20  # bytes between two waits for the disk
 
 
@@ -54,6 +55,7 @@ class JournalSnapshot:
         self.size = 0  # of the snapshot alone, once it is finished
         remove_unfinished(journal.place)
         self._file = PrivateFile(path_of_snapshot(journal.place), "snapshot of a journal")
+        weakref.finalize(self, self._file.close)
         try:
             self._file.make()
             self._file.cut_off(0)
@@ -63,7 +65,7 @@ class JournalSnapshot:
 
     def write_part(self, appended: int) -> None:
         """Write on, faster than the old file grows, by so many bytes since the last part."""
-        part = _PART + 4 * appended
+        part = PART + 4 * appended
         while part > 0 and self._lines is not None:
             line = next(self._lines, None)
             if line is None:
