@@ -1,0 +1,455 @@
+"""Windows, clocks and sealed timing, as a bandit shows them; shares of arms; people who are forgotten."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.live import Assignment
+from explore_then_commit import ExploreThenCommit
+from insides import learner_of, state_of
+from shared_noise import SharedNoise
+from shown_to_owner import everything_reported
+
+PLAYS = 3
+POLICY = ExploreThenCommit(epsilon=1.0, plays=PLAYS)
+WINDOW = 60.0
+
+
+class Clock:
+    def __init__(self, now: Any = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> Any:
+        return self.now
+
+
+def noiseless() -> SharedNoise:
+    noise = SharedNoise(1)
+    noise.draw = lambda scale, mechanism: 0  # type: ignore[method-assign]
+    return noise
+
+
+def bandit_at(clock: Any, timing: str = "open", policy: Any = POLICY, **options: Any) -> dpb.Bandit:
+    options = {"window": WINDOW, "noise": noiseless(), **options}
+    return dpb.Bandit(policy, ["A", "B"], timing=timing, clock=clock, **options)  # type: ignore[arg-type]
+
+
+def values_of(bandit: dpb.Bandit) -> list[tuple[int, float]]:
+    return [(row.content["arm"], row.content["value"]) for row in bandit.ledger if row.number]
+
+
+# ---- settings
+
+
+def test_without_a_window_no_clock_is_asked() -> None:
+    def refuse() -> float:
+        raise AssertionError
+
+    bandit = dpb.Bandit(POLICY, 2, clock=refuse)
+    for _ in range(2 * PLAYS):
+        bandit.update(bandit.select(), 1.0)
+    assert bandit.release_due() == 0
+    assert len(bandit.ledger) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": 0}, r"Expected window=0 in \[0.001, 1e10\]"),
+        ({"window": math.nan}, r"Expected window=nan in \[0.001, 1e10\]"),
+        ({"window": "1 h"}, r"Expected window='1 h' in \[0.001, 1e10\]"),
+        ({"window": math.inf}, r"Expected window=inf in \[0.001, 1e10\]"),
+        ({"timing": "closed"}, "Expected timing='closed' to be one of open, sealed"),
+        ({"timing": "sealed"}, "Expected window=None to be a number of seconds with timing='sealed'"),
+        ({"shares": {"C": 0.1}}, "Expected shares of arms, and 'C' is none"),
+        ({"shares": {"A": 1.0}}, r"Expected share of arm 0=1.0 in \[0, 1\)"),
+        ({"shares": {"A": -0.1}}, r"Expected share of arm 0=-0.1 in \[0, 1\)"),
+        ({"shares": {"A": 0.5, "B": 0.5}}, r"Expected shares=\[0.5, 0.5\] to be less than 1 together"),
+        ({"shares": {"A": 0.0}}, "Expected at least one share above 0"),
+        ({"shares": [0.1]}, r"Expected shares=\[0.1\] to be a mapping"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(dpb.InvalidInput, match=message):
+        dpb.Bandit(POLICY, ["A", "B"], **settings)
+
+
+def test_a_clock_is_a_function() -> None:
+    with pytest.raises(dpb.WrongKind, match=r"Expected clock=12.0 to be a function that returns seconds"):
+        dpb.Bandit(POLICY, 2, window=1, clock=12.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("time", [math.nan, math.inf, "now", None, 1.8e12])  # the last one is in milliseconds
+def test_a_clock_that_gives_no_seconds_is_refused_and_nothing_has_changed(time: Any) -> None:
+    clock = Clock()
+    bandit = bandit_at(clock)
+    first = bandit.assign()
+    before = state_of(bandit)
+    clock.now = time
+    for step in (bandit.assign, bandit.release_due, bandit.select, lambda: bandit.close(first, 1.0)):
+        with pytest.raises(dpb.InvalidInput, match=r"Expected the clock's time=.* in \[-1e12, 1e12\]"):
+            step()
+    assert state_of(bandit) == before
+    clock.now = 1000
+    bandit.close(first, 1.0)
+
+
+def test_a_clock_that_fails_says_nothing_and_changes_nothing() -> None:
+    clock = Clock()
+    bandit = bandit_at(lambda: 1 / clock.now)
+    first = bandit.assign()
+    clock.now = 0
+    with pytest.raises(dpb.StepError, match="ended with ZeroDivisionError"):
+        bandit.assign()
+    clock.now = 1
+    bandit.close(first, 1.0)
+
+
+# ---- windows
+
+
+def test_a_reward_is_accepted_until_its_window_is_over() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock)
+    first, second, third = bandit.assign_many([None] * 3)
+    clock.now = math.nextafter(1000 + WINDOW, 0)
+    assert bandit.open_assignments() == [first, second, third]
+    bandit.close(first, 1.0, key="first")
+    with pytest.raises(dpb.AlreadyClosed, match="it was closed before"):
+        bandit.close(first, 1.0)
+    clock.now = 1000 + WINDOW
+    assert bandit.open_assignments() == []
+    bandit.close(first, 1.0, key="first")  # acknowledged again
+    messages = set()
+    for assignment in (first, second):  # whether it was closed or not
+        with pytest.raises(dpb.WindowClosed, match="to be closed within 60 seconds: its window is over") as late:
+            bandit.close(assignment, 1.0, key="another")
+        messages.add(str(late.value).replace(str(assignment.id), ""))
+    assert len(messages) == 1
+    with pytest.raises(dpb.InvalidInput, match="Expected reward=2 in"):  # the value comes first
+        bandit.close(third, 2)
+
+
+def test_a_batch_with_one_late_answer_takes_none() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock)
+    late = bandit.assign()
+    clock.now += WINDOW / 2
+    early = bandit.assign()
+    clock.now += WINDOW / 2
+    with pytest.raises(dpb.WindowClosed, match="Answer 2 of 2: "):
+        bandit.close_many([(early, 1.0), (late, 1.0)])
+    assert bandit.open_assignments() == [early]
+
+
+def test_an_earlier_reading_counts_as_the_latest_one() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock)
+    first = bandit.assign()
+    clock.now += WINDOW
+    second = bandit.assign()
+    clock.now = -5
+    third = bandit.assign()
+    with pytest.raises(dpb.WindowClosed):
+        bandit.close(first, 1.0)
+    clock.now = 1000 + 2 * WINDOW
+    for assignment in (second, third):
+        with pytest.raises(dpb.WindowClosed):
+            bandit.close(assignment, 1.0)
+
+
+def test_places_without_an_answer_count_as_the_default_reward() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock, default_reward=0.25)
+    given = bandit.assign_many([None] * 2 * PLAYS)
+    bandit.close(given[0], 1.0)
+    assert bandit.release_due() == 0
+    clock.now += WINDOW
+    assert bandit.release_due() == 2
+    assert values_of(bandit) == [(0, 1.0 + 2 * 0.25), (1, 3 * 0.25)]
+    assert bandit.release_due() == 0
+    assert bandit.exhausted
+
+
+def test_who_comes_finds_released_what_was_due() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock)
+    for a in bandit.assign_many([None] * 2 * PLAYS):
+        if a.arm == "B":
+            bandit.close(a, 1.0)
+    clock.now += WINDOW
+    assert values_of(bandit) == [(1, 3.0)]  # open timing: it had all its answers
+    assert bandit.assign().arm == "B"
+    assert values_of(bandit) == [(1, 3.0), (0, 0.0)]
+
+
+def test_a_block_that_is_complete_waits_for_one_that_is_not() -> None:
+    """Those of an arm release in order; when the first is due, all that are complete follow it."""
+    clock = Clock()
+    bandit = bandit_at(clock, policy=dpb.DPUCBInt(epsilon=60.0, delta=0.0, horizon=50))
+    given = bandit.assign_many([None] * 20)
+    of_arm = [a for a in given if a.arm == "A"]
+    clock.now += WINDOW / 2
+    later = bandit.assign_many([None] * 20)
+    bandit.close_many([(a, 1.0) for a in [*of_arm[1:], *[a for a in later if a.arm == "A"]]])
+    assert len(bandit.ledger) == 1
+    clock.now += WINDOW / 2
+    count = bandit.release_due()
+    assert {row.content["last"] > 20 for row in bandit.ledger if row.number} == {True, False}
+    assert count == len(bandit.ledger) - 1 > 4
+
+
+def test_a_selection_that_comes_too_late_is_followed_by_another() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock)
+    arm = bandit.select()
+    clock.now += WINDOW
+    with pytest.raises(dpb.WindowClosed):
+        bandit.update(arm, 1.0)
+    assert bandit.select() == "B"
+    bandit.update("B", 1.0)
+    assert learner_of(bandit).counts.assigned == 2
+
+
+def test_a_person_keeps_their_assignment_while_its_window_runs() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock, policy=dpb.recommended(epsilon=9.0), contributions=2)
+    first = bandit.assign(unit="Ada")
+    bandit.close(first, 1.0)
+    clock.now += WINDOW - 1
+    again = bandit.assign(unit="Ada")
+    assert (again, again.is_new) == (first, False)
+    twice = bandit.assign_many(["Bo", "Bo"])
+    assert [a.is_new for a in twice] == [True, False]
+    assert twice[0] == twice[1]
+    clock.now += 1
+    second = bandit.assign(unit="Ada")
+    assert (second.is_new, second.arm) == (True, first.arm)
+    clock.now += WINDOW
+    assert bandit.assign(unit="Ada") == second  # both have entered
+
+
+# ---- sealed
+
+
+def test_with_sealed_timing_blocks_are_released_when_they_are_due_and_never_because_an_answer_came() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock, "sealed")
+    given = bandit.assign_many([None] * 2 * PLAYS)
+    bandit.close_many([(a, 1.0) for a in given])
+    assert len(bandit.ledger) == 1
+    clock.now += WINDOW - 1
+    other = bandit.assign()
+    assert len(bandit.ledger) == 1
+    clock.now += 1
+    bandit.close(other, 1.0)
+    assert len(bandit.ledger) == 1
+    assert bandit.release_due() == 2
+    assert values_of(bandit) == [(0, 3.0), (1, 3.0)]
+
+
+def test_select_and_update_need_open_timing() -> None:
+    bandit = bandit_at(Clock(), "sealed")
+    for step in (bandit.select, lambda: bandit.update("A", 1.0)):
+        with pytest.raises(dpb.InvalidInput, match="Expected timing='open' for select and update"):
+            step()
+
+
+def test_what_its_owner_is_shown_does_not_tell_who_has_answered(tmp_path: Path) -> None:
+    seen = []
+    for answered in (0, 2, 5):
+        bandit = bandit_at(Clock(), "sealed")
+        for a in bandit.assign_many([None] * 5)[:answered]:
+            bandit.close(a, 1.0)
+        seen.append(
+            [*everything_reported(bandit, tmp_path), repr(bandit), str(bandit.spent()), str(bandit.estimates())]
+        )
+    assert seen[0] == seen[1] == seen[2]
+
+
+# ---- on disk
+
+
+def stored(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("timing", ["open", "sealed"])
+def test_times_and_due_releases_are_replayed_as_they_were(tmp_path: Path, timing: str) -> None:
+    clock, path = Clock(), tmp_path / "journal"
+
+    def opened() -> dpb.Bandit:
+        return bandit_at(clock, timing, policy=dpb.recommended(epsilon=30.0), journal=path)
+
+    bandit = opened()
+    for step in range(60):
+        clock.now += 7
+        given = bandit.assign_many([f"person {step}", None])
+        bandit.close(given[step % 2], 1.0)
+        if step % 9 == 0:
+            bandit.release_due()
+    state, ledger = state_of(bandit), bandit.ledger.to_jsonl()
+    assert len(bandit.ledger) > 5
+    bandit.detach()
+    clock.now = 0
+    bandit = opened()
+    again = state_of(bandit)
+    # A book lets go of what is over when it likes.
+    now, past = state["learner"]["counts"]["now"], 3
+    for found in (state, again):
+        rows = [row for row in zip(*found["places"], strict=True) if row[past] > now]
+        found["places"] = rows
+    assert again == state
+    assert bandit.ledger.to_jsonl() == ledger
+    a = bandit.assign()
+    clock.now = now + WINDOW - 1  # what was written down is the latest reading
+    bandit.close(a, 1.0)
+    times = [record["time"] for record in stored(path) if "time" in record]
+    assert times == sorted(times)
+    assert "time" not in ledger
+    check = dpb.check_ledger(bandit.ledger.to_jsonl(), head=bandit.ledger.head)
+    assert check.holds
+    row_0 = bandit.ledger[0].content
+    assert (row_0["window"], row_0["timing"], row_0["shares"]) == (WINDOW, timing, None)
+
+
+def test_with_sealed_timing_the_time_of_an_answer_is_not_written_down(tmp_path: Path) -> None:
+    clock, path = Clock(), tmp_path / "journal"
+    bandit = bandit_at(clock, "sealed", journal=path)
+    a = bandit.assign()
+    clock.now += 7
+    bandit.close(a, 1.0)
+    assert [record.get("time") for record in stored(path)] == [None, 1000, None]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"window": 61}, r"was begun with window=60.0, not with 61.0"),
+        ({"window": None, "timing": "open"}, r"was begun with timing='sealed', not with 'open'"),
+        ({"shares": {"A": 0.1}}, r"was begun with shares=None, not with \[0.1, 0.0\]"),
+    ],
+)
+def test_a_journal_keeps_its_window_its_timing_and_its_shares(
+    tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    bandit_at(Clock(), "sealed", journal=tmp_path / "journal").detach()
+    with pytest.raises(dpb.JournalError, match=message):
+        bandit_at(Clock(), **{"timing": "sealed", "journal": tmp_path / "journal", **settings})
+
+
+@pytest.mark.parametrize("settings", [{"window": 5.0}, {"window": 5.0, "timing": "sealed"}, {"shares": {"A": 0.1}}])
+def test_a_bandit_that_was_begun_before_there_were_windows_has_none(tmp_path: Path, settings: dict[str, Any]) -> None:
+    before = Path(__file__).with_name("before") / "format_3"
+    for ending in (".journal", ".journal.mark"):
+        content = (before / f"block-ucb{ending}").read_bytes()
+        (tmp_path / f"j{ending}").write_bytes(content)
+        (tmp_path / f"j{ending}").chmod(0o600)
+    policy = dpb.BlockUCB(epsilon=0.7, confidence=1.0)
+    with pytest.raises(dpb.JournalError, match=r"was begun with (window|timing|shares)=(None|'open'), not with"):
+        dpb.Bandit(policy, ["A", "B"], journal=tmp_path / "j.journal", **settings)
+    dpb.Bandit(policy, ["A", "B"], journal=tmp_path / "j.journal")
+
+
+def test_a_bandit_with_a_window_moves_as_text() -> None:
+    clock = Clock()
+    bandit = bandit_at(clock, "sealed")
+    given = bandit.assign_many([None] * 2 * PLAYS)
+    bandit.close(given[1], 1.0)
+    moved = dpb.Bandit.from_json(bandit.to_json(), policy=POLICY, noise=noiseless(), clock=clock)
+    clock.now += WINDOW - 1
+    moved.close(given[3], 1.0)
+    clock.now += 1
+    assert moved.release_due() == 2
+    assert values_of(moved) == [(0, 0.0), (1, 2.0)]
+
+
+# ---- shares
+
+
+@pytest.mark.parametrize("shares", [{"A": 0.3}, {"A": 0.2, "C": 0.45}, {"B": 0.9}, {"A": 2 / 3}])
+@pytest.mark.parametrize("policy", [dpb.recommended(epsilon=30.0), dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=2000)])
+def test_an_arm_gets_its_share_of_all_decisions(policy: Any, shares: dict[str | int, float]) -> None:
+    """At any time, but for one decision per arm; B is better by far."""
+    bandit = dpb.Bandit(policy, ["A", "B", "C"], shares=shares, horizon=2000)
+    given: list[str | int] = []
+    for n in range(1500):
+        a = bandit.assign()
+        given.append(a.arm)
+        bandit.close(a, float(a.arm == "B"))
+        for arm, share in shares.items():
+            assert given.count(arm) >= share * n - len(shares)
+    assert min(row.content["arm"] for row in bandit.ledger if row.number) == 0
+    assert {row.content["arm"] for row in bandit.ledger if row.number} == {0, 1, 2}
+    rest = 1 - sum(share for arm, share in shares.items() if arm != "B")
+    assert given[500:].count("B") >= 0.9 * rest * 1000
+
+
+def test_visits_are_no_decisions_and_an_arm_without_free_places_gets_no_share() -> None:
+    bandit = dpb.Bandit(POLICY, ["A", "B"], shares={"A": 0.9}, contributions=3)
+    visits = [bandit.assign(unit="Ada", key=str(n)) for n in range(2)]
+    assert [a.arm for a in visits] == ["A", "A"]
+    given = [bandit.assign(unit=n).arm for n in range(20)]
+    assert given.count("A") == 1 + 20 - 1 - PLAYS  # one place was left, then B had its turns, then the leader
+    assert bandit.exhausted is False
+    assert given[0] == "B" or given[0] == "A"
+
+
+# ---- people who are forgotten
+
+
+def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
+    first = bandit.assign(unit="Ada", key="visit")
+    bandit.forget("Ada")
+    bandit.forget("Ada")
+    bandit.forget("nobody that is known")
+    bandit.close(first, 1.0)  # the assignment is there, and nobody's
+    for key in (None, "visit", "another"):
+        assert bandit.assign(unit="Ada", key=key) == Assignment(None, "A", is_new=False)
+    for n in range(30):
+        a = bandit.assign(unit=n)
+        bandit.close(a, float(a.arm == "B"))
+    assert bandit.assign(unit="Ada").arm == "B"  # the leader, now
+    assert bandit.assign(unit="Bo").is_new
+    state = state_of(bandit)
+    bandit.detach()
+    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
+    assert state_of(bandit) == state
+    assert bandit.assign(unit="Ada").id is None
+    with pytest.raises(dpb.InvalidInput, match="Expected assignment=None"):
+        bandit.close(bandit.assign(unit="Ada"), 1.0)
+
+
+def test_the_link_is_gone_from_the_journal_after_the_next_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
+    bandit.assign(unit="Ada", key="visit")
+    record = stored(path)[1]
+    bandit.assign(unit="Bo")
+    bandit.forget("Ada")
+    bandit.assign(unit="Bo", key="2")
+    content = path.read_text()
+    assert content.count(record["unit"]) == 1
+    assert record["key"] not in content
+    people = [piece["piece"]["people"] for piece in stored(path) if "people" in piece.get("piece", {})]
+    assert len(people) == 1
+    assert [0, -1, 0] in [list(row[1:]) for row in zip(*people[0], strict=True)]
+
+
+def test_a_name_is_needed_to_forget() -> None:
+    bandit = dpb.Bandit(POLICY, 2)
+    with pytest.raises(dpb.InvalidInput, match="Expected unit=None to be the name of a person"):
+        bandit.forget(None)  # type: ignore[arg-type]
+
+
+def test_ids_are_those_of_one_bandit_of_many() -> None:
+    """16 hexadecimal digits: among 100,000 experiments two are the same with a chance of 3e-10."""
+    tags = {str(dpb.Bandit(POLICY, 2).assign().id).split("-")[0] for _ in range(20)}
+    assert len(tags) == 20
+    assert {len(tag) for tag in tags} == {16}
