@@ -77,5 +77,7 @@ def all_of(learner: Learner) -> dict[str, Any]:
             elif table == "ledger":
                 found[table] += columns
             else:
-                found[table] = [old + new for old, new in zip(found[table], columns, strict=True)] if columns else found[table]
+                found[table] = (
+                    [old + new for old, new in zip(found[table], columns, strict=True)] if columns else found[table]
+                )
     return {name: part for name, part in found.items() if part}

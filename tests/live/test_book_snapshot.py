@@ -26,13 +26,13 @@ def tables_of(book: MemoryBook) -> Tables:
         "places": dict(book.places),
         "people": dict(book.people),
         "answers": dict(book.answer_keys),
-        "visits": {(unit, key): row for unit, keys in book.visits.items() for key, row in keys.items()},
+        "visits": dict(book.visits),
     }
 
 
 def without_the_forgotten(tables: Tables, forgotten: set[str]) -> Tables:
     """Their visits are gone from what is still to be written."""
-    visits = {key: row for key, row in tables["visits"].items() if key[0] not in forgotten}
+    visits = {key: row for key, row in tables["visits"].items() if row[2] not in forgotten}
     return {**tables, "visits": visits}
 
 

@@ -272,7 +272,7 @@ def test_what_cannot_be_told() -> None:
 
     found = check_ledger(chained(own), policy=NotLive)  # the name fits, the class does not
     assert (found.verdict, "Is NotLive the class that ran?" in found.reasons[0]) == ("cannot be told", True)
-    assert "format=4, and this version reads 3 and before" in checked([{**TRUE[0], "format": 4}]).reasons[0]
+    assert "format=5, and this version reads 4 and before" in checked([{**TRUE[0], "format": 5}]).reasons[0]
     assert "format=True" in checked([{**TRUE[0], "format": True}]).reasons[0]
     for found in (check_ledger(""), check_ledger(ledger.to_jsonl()), checked(own)):
         assert found.verdict == "cannot be told"

@@ -120,9 +120,8 @@ def test_the_exact_loss_of_every_reward_is_within_the_guarantee(policy: Policy, 
         assert compose([DiscreteLaplaceEvent(scale * GRID, GRID) for scale in scales], guarantee.delta).within(
             dpb.Budget(guarantee.epsilon, guarantee.delta)
         )
-    assert all(
-        abs(factor) <= 1 for form in noise.taint.releases for (kind, _), factor in form.items() if kind == "reward"
-    )
+    factors = {form[name] for form in noise.taint.releases for name in form if name[0] == "reward"}
+    assert factors == {1}
 
 
 def with_other(changed: int, other: Reply) -> Callable[[int], Reply]:
@@ -150,7 +149,7 @@ def test_with_sealed_timing_nothing_of_a_reward_shows_before_its_release(policy:
     ]
     first = holding[0] if holding else len(one.rows)
     assert one.rows[:first] == two.rows[:first]
-    until = one.rows[first][0] if holding else float("inf")
+    until: float = one.rows[first][0] if holding else float("inf")
     assert [line for line in one.lines if line[0] < until] == [line for line in two.lines if line[0] < until]
     if holding:
         time, row = one.rows[first]

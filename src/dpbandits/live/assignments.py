@@ -11,12 +11,12 @@ class Assignment:
     """One decision for one person. Close it with its reward; either the object or its id will do.
 
     Attributes:
-        id: what a program remembers it by; None for somebody who was forgotten, of whom nothing is kept.
+        id: what a program remembers it by; empty for somebody who was forgotten, of whom nothing is kept.
         arm: what the person gets.
         is_new: False if the person had this assignment before, and may have answered already.
     """
 
-    id: str | None
+    id: str
     arm: str | int
     is_new: bool = field(default=True, compare=False)
 

@@ -536,7 +536,7 @@ class Bandit(ExperimentView):
         return self._learner
 
     def _assignment(self, number: int, arm: int) -> Assignment:
-        return Assignment(id_of(self._learner.tag, number) if number else None, self.arms[arm])
+        return Assignment(id_of(self._learner.tag, number) if number else "", self.arms[arm])
 
 
 def _nothing() -> None:

@@ -51,8 +51,8 @@ class Book(Protocol):
     def person(self, unit: str) -> PastAssignment | None:
         """Return what is remembered about a person: None if nothing, FORGOTTEN if they were forgotten."""
 
-    def visit(self, visit: Visit) -> PastAssignment | None:
-        """Return the assignment of a visit that has a key; None if it is new."""
+    def visit(self, key: str) -> PastAssignment | None:
+        """Return the assignment of a visit, by its key, which is that of one person; None if it is new."""
 
     def add(self, number: int, place: Place, visit: Visit, entered: int, fills: bool) -> None:
         """Keep a new assignment.

@@ -6,7 +6,6 @@ of two rows that speak of the same thing, the first one is right.
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -77,9 +76,10 @@ class BookSnapshot:
             numbers_answered = book.answered[start : min(start + ROWS, self._answers)]
             yield "answers", [(number, book.answer_keys[number]) for number in numbers_answered]
         for start in range(0, self._visits, ROWS):
-            visits = islice(book.visit_order, start, min(start + ROWS, self._visits))
+            keys_of_visits = book.visit_order[start : min(start + ROWS, self._visits)]
             # Those of people who were forgotten are gone.
-            yield "visits", [(*v, *row[1:]) for v in visits if (row := book.visits.get(v[0], {}).get(v[1]))]
+            visits = [(key, book.visits[key]) for key in keys_of_visits if key in book.visits]
+            yield "visits", [(unit, key, arm, number) for key, (arm, number, unit) in visits]
 
 
 def _block_row(key: tuple[int, int], pending: "PendingBlock") -> Row:

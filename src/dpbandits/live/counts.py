@@ -7,7 +7,10 @@ waiting. (docs/live_learner.md)
 
 from typing import Any
 
+from dpbandits._validate import value_text
+from dpbandits.errors import InvalidInput
 from dpbandits.live.blocks import Schedule
+from dpbandits.live.timing import is_reading
 
 
 class Counts:
@@ -80,12 +83,22 @@ class Counts:
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Put a snapshot into fresh counts."""
         for name in _COUNTED:
-            value = snapshot[name]
+            value, fresh = snapshot[name], getattr(self, name)
+            if isinstance(fresh, list):
+                is_right = isinstance(value, list) and len(value) == len(fresh) and all(map(_is_count, value))
+            else:
+                is_right = is_reading(value) or value is None if name == "now" else _is_count(value)
+            if not is_right:
+                raise InvalidInput(f"Expected {name}={value_text(value)} to be counts, as a bandit writes them.")
             setattr(self, name, list(value) if isinstance(value, list) else value)
 
     def _can_fill(self, arm: int) -> bool:
         block = self.schedule.block(self.filling[arm])
         return block is not None and block.last - self.handed_out[arm] <= self.horizon - self.entered
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 _COUNTED = (

@@ -31,6 +31,7 @@ _DIGITS = 16  # of a checksum, hexadecimal
 START = "0" * _DIGITS
 BEGINNING = _DIGITS + 1  # bytes of a journal that tell whether it can be one
 _BEGINNING = re.compile(rb"[0-9a-f]{0,%d} ?" % _DIGITS)
+_CHECKSUM = re.compile(f"[0-9a-f]{{{_DIGITS}}}")
 _MARK = re.compile(rb"(-1|[0-9]+) +([0-9a-f]{%d})\n" % _DIGITS)
 _MARK_WIDTH = 20  # digits of the number, so that a new mark always covers the old one
 LONGEST_MARK = 100  # bytes
@@ -96,27 +97,39 @@ class LineReader:
         self.checksum = START
         self.is_in_snapshot = False
         self.after: Mark = (-1, START)
-        self._is_first = True
 
     def read(self, line: bytes) -> list[dict[str, Any]] | None:
         """Return what a line says: a record, or nothing if it ends a snapshot; None if it is not the next line."""
-        record, checksum = parsed_line(self.checksum, line)
-        if record is None:
+        content, checksum = parsed_line(self.checksum, line)
+        if content is None:
             return None
-        if self._is_first and "after" in record:
+        words = content.keys()
+        if self.is_in_snapshot:
+            self.checksum = checksum
+            if words == {"end"}:
+                self.is_in_snapshot = False
+                self.number, self.checksum = self.after
+                return []
+            return [content] if words == {"piece"} else None
+        if words & {"piece", "end"}:  # only a snapshot has them
+            return None
+        if words & {"snapshot", "after"}:
+            after = _moment(content.get("after"))
+            if self.checksum != START or self.number >= 0 or after is None or "snapshot" not in words:
+                return None
             self.is_in_snapshot = True
-            number, last_checksum = record["after"]
-            self.after = number, last_checksum
-        self._is_first = False
-        if not self.is_in_snapshot:
-            self.number, self.checksum = self.number + 1, checksum
-            return [record]
-        self.checksum = checksum
-        if "end" in record:
-            self.is_in_snapshot = False
-            self.number, self.checksum = self.after
-            return []
-        return [record["snapshot"] if "snapshot" in record else record["piece"]]
+            self.after, self.checksum = after, checksum
+            return [content["snapshot"]]
+        self.number, self.checksum = self.number + 1, checksum
+        return [content]
+
+
+def _moment(plain: Any) -> Mark | None:
+    """Return the number and the checksum of a record, if they can be those."""
+    number, checksum = plain if isinstance(plain, list) and len(plain) == 2 else (None, None)
+    if type(number) is not int or number < 0 or not isinstance(checksum, str) or not _CHECKSUM.fullmatch(checksum):
+        return None
+    return number, checksum
 
 
 def snapshot_lines(number: int, checksum: str, pieces: Iterator[dict[str, Any]]) -> Iterator[bytes]:

@@ -116,7 +116,7 @@ class Learner:
         latest = None if unit is None else self.book.person(unit)
         if latest == FORGOTTEN:
             return PastAssignment(0, self.leader())
-        again = None if key is None else self.book.visit(visit)
+        again = None if key is None else self.book.visit(key)
         if again is not None or latest is None:
             return again
         return latest if self._is_settled(latest, now) else None

@@ -4,7 +4,7 @@ What it holds can be written down piece by piece while steps go on (live/book_sn
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -43,13 +43,15 @@ class MemoryBook:
         self.pending: dict[BlockKey, PendingBlock] = {}
         self._filled: deque[tuple[float, int, int]] = deque()  # full blocks by the end of their windows
         # Plain tuples of plain things: the collector leaves them alone, however many there are.
+        self._latest_rows: list[Row | None] = [None] * arms
         self.places: dict[int, Row] = {}  # by number: all that are open and, with windows, those not over
         self.answer_keys: dict[int, str] = {}
         self.answered: list[int] = []  # those with a key, in the order in which they came
         self.people: dict[str, Row] = {}
         self.units: list[str] = []  # in the order in which they came
-        self.visits: dict[str | None, dict[str, Row]] = {}  # by person and key
-        self.visit_order: list[tuple[str | None, str]] = []
+        self.visits: dict[str, Row] = {}  # by key: arm, number, person
+        self.visit_keys: dict[str, list[str]] = {}  # of every person who has any
+        self.visit_order: list[str] = []
         self.oldest = 1  # no place is older
         self.newest = 0
         self._snapshot: BookSnapshot | None = None
@@ -61,20 +63,17 @@ class MemoryBook:
         row = self.people.get(unit)
         return None if row is None else PastAssignment(*row)
 
-    def visit(self, visit: Visit) -> PastAssignment | None:
-        """Return the assignment of a visit that has a key; None if it is new."""
-        unit, key = visit
-        for known in (unit, None):  # earlier texts do not say whose key it is
-            row = self.visits.get(known, {}).get(str(key))
-            if row is not None:
-                return PastAssignment(*row)
-        return None
+    def visit(self, key: str) -> PastAssignment | None:
+        """Return the assignment of a visit; None if it is new."""
+        row = self.visits.get(key)
+        return None if row is None else PastAssignment(0, *row[:2])
 
     def forget(self, unit: str) -> None:
         """Cut every link between a person and their assignments. That they were here is kept."""
         self._note_person(unit)
         self.people[unit] = tuple(FORGOTTEN)
-        self.visits.pop(unit, None)
+        for key in self.visit_keys.pop(unit, ()):
+            del self.visits[key]
 
     # ---- assignments
 
@@ -89,12 +88,15 @@ class MemoryBook:
                 self.units.append(unit)
             self.people[unit] = (entered, arm, number)
         if key is not None:
-            self.visits.setdefault(unit, {})[key] = (0, arm, number)
-            self.visit_order.append((unit, key))
+            self._keep_visit(unit, key, arm, number)
         if not self.places:
             self.oldest = number
         self.newest = number
-        self.places[number] = (arm, block, until, False)
+        # Without windows one row does for all places of a block.
+        row = self._latest_rows[arm] if until is None else None
+        if row is None or row[1] != block:
+            row = self._latest_rows[arm] = (arm, block, until, False)
+        self.places[number] = row
         if block is None:
             return
         pending = self.pending.get((arm, block))
@@ -198,12 +200,6 @@ class MemoryBook:
 
     # ---- written down
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was ever written into it."""
-        tables = self.places, self.answer_keys, self.people, self.visits, self.pending
-        return not any(tables) and not any(self.released_sums)
-
     def pieces(self) -> Iterator[Piece]:
         """Yield all of it, as it is when the first piece is asked for, in pieces that JSON can hold.
 
@@ -218,8 +214,16 @@ class MemoryBook:
 
     def take_piece(self, piece: Piece) -> None:
         """Put a piece into a book that began empty, after all pieces before it."""
+        take: dict[str, Callable[..., None]] = {
+            "released_sums": self._take_released_sums,
+            "blocks": self._take_blocks,
+            "places": self._take_places,
+            "people": self._take_people,
+            "answers": self._take_answers,
+            "visits": self._take_visits,
+        }
         for table, columns in piece.items():
-            getattr(self, f"_take_{table}")(*columns)
+            take[table](*columns)
 
     def settle(self) -> None:
         """End taking pieces: put everything into its order."""
@@ -237,8 +241,8 @@ class MemoryBook:
             self.newest = max(self.newest, last)
 
     def _take_places(self, *columns: list[Any]) -> None:
-        for number, *row in zip(*columns, strict=True):
-            self.places.setdefault(number, tuple(row))
+        for number, arm, block, until, is_answered in zip(*columns, strict=True):
+            self.places.setdefault(number, (arm, block, until, is_answered))
             self.newest = max(self.newest, number)
 
     def _take_people(self, *columns: list[Any]) -> None:
@@ -256,8 +260,13 @@ class MemoryBook:
 
     def _take_visits(self, *columns: list[Any]) -> None:
         for unit, key, arm, number in zip(*columns, strict=True):
-            self.visits.setdefault(unit, {})[key] = (0, arm, number)
-            self.visit_order.append((unit, key))
+            self._keep_visit(unit, key, arm, number)
+
+    def _keep_visit(self, unit: str | None, key: str, arm: int, number: int) -> None:
+        self.visits[key] = (arm, number, unit)
+        self.visit_order.append(key)
+        if unit is not None:
+            self.visit_keys.setdefault(unit, []).append(key)
 
     def _note_person(self, unit: str) -> None:
         if self._snapshot is not None:

@@ -61,12 +61,23 @@ def pieces_of(learner: Learner) -> Iterator[Record]:
         book_pieces.close()  # type: ignore[attr-defined]
 
 
-def _take_piece(learner: Learner, piece: Record) -> None:
-    """Put a piece, after those before it, into a learner that was made from the first one."""
-    if "ledger" in piece:
-        learner.take_rows(_rows(piece["ledger"], learner.ledger))
-    else:
-        _memory_book(learner).take_piece(piece)
+def _is_piece_taken(learner: Learner, piece: Record) -> bool:
+    """Put a piece, after those before it, into a learner that was made from the first one; tell whether it is one."""
+    try:
+        if "ledger" in piece:
+            learner.take_rows(_rows(piece["ledger"], learner.ledger))
+        else:
+            _memory_book(learner).take_piece(piece)
+    except Exception:  # noqa: BLE001  (a piece that somebody made up may be anything)
+        return False
+    return True
+
+
+def _settle(learner: Learner) -> None:
+    """End taking pieces."""
+    _memory_book(learner).settle()
+    if learner.counts.released != list(map(len, learner.steps)):
+        raise JournalError("Its snapshot is not whole: it counts other releases than its ledger has.")
 
 
 def _stored_rows(rows: Sequence[Row]) -> list[list[str]]:
@@ -127,6 +138,7 @@ def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) ->
 
     learner = _replayed(journal, as_begun, None)
     assert learner is not None, "a record was acknowledged"
+    check_promise_again(learner, journal)
     return Overview.of(learner)
 
 
@@ -142,21 +154,20 @@ def _replayed(
         for number, record in enumerate(journal.records()):
             if learner is None:
                 learner = _first_learner(journal, record, configured, source)
-            elif not is_settled and _is_piece(record):
-                _take_piece(learner, record)
-            else:
-                if not is_settled:
-                    _memory_book(learner).settle()
-                    is_settled = True
-                if not _is_replayed(learner, record):
-                    raise JournalError(
-                        f"The journal {journal.path} cannot be followed from record {number} on: "
-                        "it was written by another version of dpbandits or of the policy."
-                    )
+                continue
+            if "piece" not in record and not is_settled:
+                _settle(learner)
+                is_settled = True
+            taken = _is_piece_taken(learner, record["piece"]) if "piece" in record else _is_replayed(learner, record)
+            if not taken:
+                raise JournalError(
+                    f"The journal {journal.path} cannot be followed from record {number} on: "
+                    "it was written by another version of dpbandits or of the policy."
+                )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
     if learner is not None and not is_settled:
-        _memory_book(learner).settle()
+        _settle(learner)
     return learner
 
 
@@ -214,11 +225,7 @@ def _differences(one: Any, other: Any) -> tuple[Any, Any]:
     return first, second
 
 
-def _is_piece(record: Record) -> bool:
-    return len(record) == 1 and not record.keys() & {"assign", "close", "release", "forget", "batch"}
-
-
-def _is_replayed(learner: Learner, record: dict[str, Any]) -> bool:
+def _is_replayed(learner: Learner, record: Record) -> bool:
     try:
         return replay(learner, record)
     except Exception:  # noqa: BLE001  (a record that somebody made up may be anything)
@@ -250,9 +257,10 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> Learner:
             f"Expected noise with grid_bits={source.grid_bits} to be SecureNoise(grid_bits={configuration.grid_bits})."
         )
     learner = _restored(configuration, snapshot, source)
-    for piece in snapshot.get("pieces", []):
-        _take_piece(learner, piece)
-    _memory_book(learner).settle()
+    if not all(_is_piece_taken(learner, piece) for piece in snapshot.get("pieces", [])):
+        raise InvalidInput("Expected a text as it was written by to_json, whole and unchanged.")
+    _settle(learner)
+    learner.ledger.verify()
     return learner
 
 
@@ -279,7 +287,7 @@ def _restored(configuration: Configuration, first: Record, source: SecureNoise) 
 
 
 @clean
-def check_promise_again(learner: Learner, journal: Journal | None = None) -> None:
+def check_promise_again(learner: Learner, journal: Journal | AcknowledgedRecords | None = None) -> None:
     """Refuse to go on if this version knows that what was promised in the beginning is not kept.
 
     For long schedules this takes seconds, so it is not part of reading.

@@ -27,15 +27,15 @@ def validated_window(window: float | None) -> float | None:
     return None if window is None else _validate.real(_WINDOWS, window=window)
 
 
-def validated_timing(timing: str, window: float | None) -> Timing:
+def validated_timing(timing: Timing, window: float | None) -> Timing:
     """Return when blocks are released: a sealed one is when its window is over, so there must be one."""
-    validated: Timing = _validate.one_of(TIMINGS, timing=timing)
-    if validated == "sealed" and window is None:
+    _validate.one_of(TIMINGS, timing=timing)
+    if timing == "sealed" and window is None:
         raise InvalidInput(
             "Expected window=None to be a number of seconds with timing='sealed': a block is released one window after "
             "its last assignment."
         )
-    return validated
+    return timing
 
 
 def validated_clock(clock: Any, window: float | None) -> Clock | None:

@@ -177,7 +177,9 @@ class _Script:
         actual = self._answered(answers, now)
         self._compare("what became of the answers", actual, expected)
         for (number, _, key), fate in zip(answers, expected, strict=True):
-            self._note({AGAIN: "answers again", LATE: "late answers", CLOSED: "refused answers", TAKEN: "answers"}[fate])
+            self._note(
+                {AGAIN: "answers again", LATE: "late answers", CLOSED: "refused answers", TAKEN: "answers"}[fate]
+            )
             if fate == TAKEN and key is not None:
                 self.keys[number] = key
 

@@ -91,7 +91,8 @@ class SlowExperiment:
 
     def answer(self, answers: Sequence[tuple[int, int, str | None]], now: float | None) -> list[str]:
         """Take in answers (number, reward, key) in order, and release what is ready; return what becomes of each."""
-        fates, ready = [], []
+        fates: list[str] = []
+        ready: list[tuple[int, int]] = []
         for number, reward, key in answers:
             entry = self.entries[number - 1]
             fate = self._fate(entry, key, now)

@@ -42,6 +42,7 @@ _UNCHECKED = (
 )
 _UNCHECKED_END = "That no rows are missing at the end and none were added there: that takes the head."
 _UNCHECKED_SINCE = "That no rows are missing after row {row:,} and none were added there: that takes a later head."
+_UNCHECKED_TIMES = "That blocks were released when row 0 says, and rewards let in as long: a ledger has no times."
 _UNCHECKED_COST = "What the whole schedule costs: it is too long to be added up, and the policy's own word was taken."
 
 
@@ -107,7 +108,11 @@ def check_ledger(
         verdict=DOES_NOT_HOLD if reasons else HOLDS,
         reasons=tuple(reasons),
         checked=(*check.checked, _ROW_0, *_ROWS),
-        unchecked=(*check.unchecked, *([_UNCHECKED_COST] if promise.is_cost_taken_on_trust else [])),
+        unchecked=(
+            *check.unchecked,
+            *([_UNCHECKED_TIMES] if promise.configuration.window is not None else []),
+            *([_UNCHECKED_COST] if promise.is_cost_taken_on_trust else []),
+        ),
         policy=label(promise.configuration.policy),
         promised=promise.terms.person,
         whole=promise.person_cost,
