@@ -445,7 +445,8 @@ class Bandit(ExperimentView):
 
     def _assign(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
         learner, now = self._learner, self._now()
-        self._release_due(now)
+        if now is not None:
+            self._release_due(now)
         self._write_snapshot()
         time = now if now != learner.counts.now else None
         assignments, records = [], []
@@ -512,10 +513,13 @@ class Bandit(ExperimentView):
         Only then does the policy learn of it, and is it seen by anybody.
         """
         learner = self._learner
-        before_mark = partial(ask_witness, self._witness, learner.ledger.head) if releases else None
-        record = one_record([*records, *release_records(releases, learner)], time)
-        self._log.append(record, durable_mark=bool(releases), before_mark=before_mark)
-        learner.learn(releases)
+        if not releases:
+            self._log.append(one_record(records, time))
+        else:
+            record = one_record([*records, *release_records(releases, learner)], time)
+            confirm = partial(ask_witness, self._witness, learner.ledger.head)
+            self._log.append(record, durable_mark=True, before_mark=confirm)
+            learner.learn(releases)
         self._lock.is_midway = False
 
     def _write_snapshot(self) -> None:

@@ -8,6 +8,8 @@ of two rows that speak of the same thing, the first one is right.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dpbandits.live.book import PastAssignment, Place
+
 if TYPE_CHECKING:
     from dpbandits.live.memory_book import MemoryBook, PendingBlock
 
@@ -30,15 +32,15 @@ class BookSnapshot:
         # Rows are added at the end of these, and never removed.
         self._people, self._answers, self._visits = len(book.units), len(book.answered), len(book.visit_order)
 
-    def note_person(self, unit: str, row: Row) -> None:
+    def note_person(self, unit: str, latest: PastAssignment) -> None:
         """Note what is remembered about a person, before that changes."""
-        if row[2] <= self._newest:  # else it has changed before, or is new
-            self._notes["people"].append((unit, *row))
+        if latest.number <= self._newest:  # else it has changed before, or is new
+            self._notes["people"].append((unit, *latest))
 
-    def note_place(self, number: int, row: Row) -> None:
+    def note_place(self, number: int, place: Place) -> None:
         """Note the place of an assignment, before it is answered or dropped."""
         if number <= self._newest:
-            self._notes["places"].append((number, *row))
+            self._notes["places"].append((number, *place))
 
     def note_block(self, key: tuple[int, int], pending: "PendingBlock") -> None:
         """Note a block, before it changes for the first time."""

@@ -54,8 +54,9 @@ def _validated_closing(
 def check_open(number: int, learner: Learner, now: float | None, *, is_closing: bool = False) -> None:
     """Refuse an answer that comes too late, whether there was one or not, or that comes after another one."""
     place, window = learner.book.place(number), learner.configuration.window
-    name = id_of(learner.tag, number)
     if window is not None and (place is None or is_over(place, now)):
+        name = id_of(learner.tag, number)
         raise WindowClosed(f"Expected assignment={name!r} to be closed within {window:g} seconds: its window is over.")
     if place is None or place.is_answered or is_closing:
+        name = id_of(learner.tag, number)
         raise AlreadyClosed(f"Expected assignment={name!r} to be open: it was closed before.")

@@ -123,7 +123,9 @@ class Learner:
 
     def choice(self, unit: str | None, now: float | None = None) -> Place:
         """Return the place of the next assignment. Nothing changes."""
-        latest = None if unit is None else self.book.person(unit)
+        if unit is None:
+            return self._place_of(self._next_arm(), None, now)
+        latest = self.book.person(unit)
         arm = latest.arm if latest is not None and self._keeps_arm(latest) else self._next_arm()
         return self._place_of(arm, latest, now)
 
@@ -178,9 +180,8 @@ class Learner:
         return all(self.counts.free_block(arm) is None for arm in arms)
 
     def _place_of(self, arm: int, latest: PastAssignment | None, now: float | None) -> Place:
-        window = self.configuration.window
-        until = None if window is None or now is None else now + window
-        return Place(arm, self.counts.free_block(arm) if self.may_enter(latest) else None, until)
+        block = self.counts.free_block(arm) if self.may_enter(latest) else None
+        return Place(arm, block, None if now is None else now + (self.configuration.window or 0.0))
 
     def _next_arm(self) -> int:
         """Return an arm that has less than its share, else the policy's choice; while that awaits, the leader."""
@@ -246,6 +247,8 @@ class Learner:
         `stored_values` holds the values if they were drawn before.
         """
         self.counts.now = now
+        if not ready.blocks:
+            return []
         releases = []
         for place, (arm, number) in enumerate(ready.blocks):
             block = self.schedule.block(number)

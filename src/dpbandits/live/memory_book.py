@@ -42,12 +42,11 @@ class MemoryBook:
         self.released_sums: list[Any] = [0] * arms
         self.pending: dict[BlockKey, PendingBlock] = {}
         self._filled: deque[tuple[float, int, int]] = deque()  # full blocks by the end of their windows
-        # Plain tuples of plain things: the collector leaves them alone, however many there are.
-        self._latest_rows: list[Row | None] = [None] * arms
-        self.places: dict[int, Row] = {}  # by number: all that are open and, with windows, those not over
+        self._latest_places: list[Place | None] = [None] * arms
+        self.places: dict[int, Place] = {}  # by number: all that are open and, with windows, those not over
         self.answer_keys: dict[int, str] = {}
         self.answered: list[int] = []  # those with a key, in the order in which they came
-        self.people: dict[str, Row] = {}
+        self.people: dict[str, PastAssignment] = {}
         self.units: list[str] = []  # in the order in which they came
         self.visits: dict[str, Row] = {}  # by key: arm, number, person
         self.visit_keys: dict[str, list[str]] = {}  # of every person who has any
@@ -60,8 +59,7 @@ class MemoryBook:
 
     def person(self, unit: str) -> PastAssignment | None:
         """Return what is remembered about a person: None if nothing, FORGOTTEN if they were forgotten."""
-        row = self.people.get(unit)
-        return None if row is None else PastAssignment(*row)
+        return self.people.get(unit)
 
     def visit(self, key: str) -> PastAssignment | None:
         """Return the assignment of a visit; None if it is new."""
@@ -71,7 +69,7 @@ class MemoryBook:
     def forget(self, unit: str) -> None:
         """Cut every link between a person and their assignments. That they were here is kept."""
         self._note_person(unit)
-        self.people[unit] = tuple(FORGOTTEN)
+        self.people[unit] = FORGOTTEN
         for key in self.visit_keys.pop(unit, ()):
             del self.visits[key]
 
@@ -86,17 +84,17 @@ class MemoryBook:
                 self._note_person(unit)
             else:
                 self.units.append(unit)
-            self.people[unit] = (entered, arm, number)
+            self.people[unit] = PastAssignment(entered, arm, number)
         if key is not None:
             self._keep_visit(unit, key, arm, number)
         if not self.places:
             self.oldest = number
         self.newest = number
-        # Without windows one row does for all places of a block.
-        row = self._latest_rows[arm] if until is None else None
-        if row is None or row[1] != block:
-            row = self._latest_rows[arm] = (arm, block, until, False)
-        self.places[number] = row
+        # Of places that are the same, such as those of a block without windows, one is kept.
+        latest_place = self._latest_places[arm]
+        if latest_place != place:
+            latest_place = self._latest_places[arm] = place
+        self.places[number] = latest_place
         if block is None:
             return
         pending = self.pending.get((arm, block))
@@ -114,8 +112,7 @@ class MemoryBook:
 
     def place(self, number: int) -> Place | None:
         """Return the place of an assignment; None once nothing can be answered any more."""
-        row = self.places.get(number)
-        return None if row is None else Place(*row)
+        return self.places.get(number)
 
     def answer_key(self, number: int) -> str | None:
         """Return the key with which an assignment was answered."""
@@ -123,14 +120,14 @@ class MemoryBook:
 
     def answer(self, number: int, reward: Any, key: str | None) -> Place:
         """Add the reward of an open assignment to its block (None where it has none), and return its place."""
-        row = self.places[number]
+        place = self.places[number]
         if self._snapshot is not None:
-            self._snapshot.note_place(number, row)
-        arm, block, until, _ = row
+            self._snapshot.note_place(number, place)
+        arm, block, until, _ = place
         if until is None:
             del self.places[number]
         else:
-            self.places[number] = (arm, block, until, True)
+            self.places[number] = place._replace(is_answered=True)
         if key is not None:
             self.answer_keys[number] = key
             self.answered.append(number)
@@ -140,7 +137,7 @@ class MemoryBook:
                 self._snapshot.note_block((arm, block), pending)
             pending.total = pending.total + reward
             pending.unanswered -= 1
-        return Place(*row)
+        return place
 
     def open_numbers(self, now: float | None) -> Sequence[int]:
         """Return the assignments that can still be answered, oldest first."""
@@ -189,12 +186,12 @@ class MemoryBook:
         for _ in range(_MOST_DROPPED):
             if not self.places:
                 return
-            row = self.places.get(self.oldest)
-            if row is not None:
-                if row[2] is None or row[2] > now:
+            place = self.places.get(self.oldest)
+            if place is not None:
+                if place.until is None or place.until > now:
                     return
                 if self._snapshot is not None:
-                    self._snapshot.note_place(self.oldest, row)
+                    self._snapshot.note_place(self.oldest, place)
                 del self.places[self.oldest]
             self.oldest += 1
 
@@ -242,13 +239,13 @@ class MemoryBook:
 
     def _take_places(self, *columns: list[Any]) -> None:
         for number, arm, block, until, is_answered in zip(*columns, strict=True):
-            self.places.setdefault(number, (arm, block, until, is_answered))
+            self.places.setdefault(number, Place(arm, block, until, is_answered))
             self.newest = max(self.newest, number)
 
     def _take_people(self, *columns: list[Any]) -> None:
         for unit, entered, arm, number in zip(*columns, strict=True):
             if unit not in self.people:
-                self.people[unit] = (entered, arm, number)
+                self.people[unit] = PastAssignment(entered, arm, number)
                 self.units.append(unit)
                 self.newest = max(self.newest, number)
 
