@@ -6,8 +6,8 @@ from typing import Any
 
 from dpbandits.live.configuration import Configuration, Terms, declared_horizon
 from dpbandits.live.learner import Answer, Learner, Release
-from dpbandits.live.persistence import pieces_of
 from dpbandits.live.reward_scale import RewardScale
+from dpbandits.live.snapshots import pieces_of
 from dpbandits.live.units import Visit
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy

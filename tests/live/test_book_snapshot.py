@@ -10,6 +10,7 @@ import dpbandits as dpb
 from dpbandits.live import book_snapshot
 from dpbandits.live.memory_book import MemoryBook
 from insides import learner_of
+from shared_noise import SharedNoise
 
 NAMES = {"blocks", "places", "people", "answers", "visits"}
 Tables = dict[str, Any]
@@ -43,7 +44,9 @@ class Crowd:
         self.dice = random.Random(seed)  # noqa: S311
         self.clock = 0.0
         policy = dpb.DPUCBInt(epsilon=20.0, delta=0.0, horizon=5000) if seed % 2 else dpb.DPIMED(epsilon=9.0)
-        self.bandit = dpb.Bandit(policy, 3, contributions=2, window=window, clock=lambda: self.clock)
+        noise = SharedNoise(seed)
+        self.bandit = dpb.Bandit(policy, 3, contributions=2, window=window, clock=lambda: self.clock, noise=noise)
+        learner_of(self.bandit).units.key = "00" * 32
         self.forgotten: set[str] = set()
 
     @property

@@ -7,8 +7,6 @@ Every choice is a function of releases, counts of assignments and the order of a
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,17 +22,15 @@ from dpbandits.live.configuration import Configuration, Terms, arm_names, declar
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.experiment_view import ExperimentView
 from dpbandits.live.journal import Journal, journal_at
-from dpbandits.live.learner import Answer, Learner, Release
+from dpbandits.live.learner import Learner
 from dpbandits.live.live_noise import live_source
-from dpbandits.live.log import Log, NoLog, Record
-from dpbandits.live.records import answer_record, assignment_record, forgetting_record, one_record, release_records
+from dpbandits.live.logged_steps import LoggedSteps
 from dpbandits.live.reward_scale import OutOfBounds, RewardScale
 from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
 from dpbandits.live.step_lock import StepLock
 from dpbandits.live.timing import (
     Clock,
     Timing,
-    reading,
     validated_clock,
     validated_shares,
     validated_timing,
@@ -157,11 +153,9 @@ class Bandit(ExperimentView):
         self._configuration = learner.configuration
         self._learner = learner
         self._journal = journal
-        self._log: Log = NoLog() if journal is None else journal
-        self._witness = witness
-        self._clock = clock
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
         self._lock = StepLock(_nothing if journal is None else journal.close)
+        self._steps = LoggedSteps(learner, journal, witness, clock, self._lock)
         self._predraw_noise()
 
     @clean
@@ -192,7 +186,7 @@ class Bandit(ExperimentView):
             StepError: an earlier step failed, or the bandit has ended.
         """
         with self._lock.exclusive():
-            return self._assign(self._step().units.hashed_visits([(unit, key)]))[0]
+            return self._assigned(self._step().units.hashed_visits([(unit, key)]))[0]
 
     @clean
     def assign_many(
@@ -211,7 +205,7 @@ class Bandit(ExperimentView):
         if len(key_list) != len(unit_list):
             raise InvalidInput(f"Expected as many keys as units, not {len(key_list)} for {len(unit_list)}.")
         with self._lock.exclusive():
-            return self._assign(self._step().units.hashed_visits(list(zip(unit_list, key_list, strict=True))))
+            return self._assigned(self._step().units.hashed_visits(list(zip(unit_list, key_list, strict=True))))
 
     @clean
     def close(self, assignment: Assignment | str, reward: float | None = None, key: str | None = None) -> None:
@@ -252,7 +246,7 @@ class Bandit(ExperimentView):
     def select(self) -> str | int:
         """Return the arm to play now. The answer stays the same until `update` brings its reward."""
         with self._lock.exclusive():
-            learner, now = self._step(), self._now()
+            learner, now = self._step(), self._steps.now()
             self._check_selects()
             if not learner.has_selection(now):
                 if learner.units.contributions > 1:
@@ -260,14 +254,14 @@ class Bandit(ExperimentView):
                         f"Expected contributions={learner.units.contributions} to be 1 for select, "
                         "which knows no names: use assign(unit=...)."
                     )
-                return self._assign([Visit(None, None)], is_selection=True)[0].arm
+                return self._assigned([Visit(None, None)], is_selection=True)[0].arm
             return self.arms[self._selected_arm()]
 
     @clean
     def update(self, arm: str | int, reward: float | None = None) -> None:
         """Take in the reward of the arm that `select` returned."""
         with self._lock.exclusive():
-            learner, now = self._step(), self._now()
+            learner, now = self._step(), self._steps.now()
             self._check_selects()
             number = learner.selection
             played_arm = self._configuration.arm_number(arm)
@@ -277,7 +271,7 @@ class Bandit(ExperimentView):
             selected_arm = self._selected_arm()
             if played_arm != selected_arm:
                 raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected_arm]!r}, which was selected.")
-            self._close([Closing(number, self._configuration.rewards.to_unit(reward), None)], now)
+            self._steps.close([Closing(number, self._configuration.rewards.to_unit(reward), None)], now)
 
     def _check_selects(self) -> None:
         if self._learner.is_sealed:
@@ -299,7 +293,7 @@ class Bandit(ExperimentView):
         """
         with self._lock.exclusive():
             self._step()
-            return self._release_due(self._now())
+            return self._steps.release_due(self._steps.now())
 
     @clean
     def forget(self, unit: str | int) -> None:
@@ -319,13 +313,7 @@ class Bandit(ExperimentView):
                 raise InvalidInput("Expected unit=None to be the name of a person.")
             if learner.book.person(person) in (None, FORGOTTEN):
                 return
-            self._write_snapshot()
-            self._lock.is_midway = True
-            learner.book.forget(person)
-            self._log.append(forgetting_record(person))
-            self._lock.is_midway = False
-            if self._journal is not None:
-                self._journal.ask_for_snapshot()
+            self._steps.forget(person)
 
     # ---- what is known
 
@@ -352,7 +340,7 @@ class Bandit(ExperimentView):
         They tell who has answered: with sealed timing they are for the owner of the rewards alone.
         """
         with self._lock.exclusive():
-            book, now = self._read().book, self._now()
+            book, now = self._read().book, self._steps.now()
             places = {number: book.place(number) for number in book.open_numbers(now)}
             return [self._assignment(number, place.arm) for number, place in places.items() if place is not None]
 
@@ -441,95 +429,14 @@ class Bandit(ExperimentView):
         arms, assigned = len(self.arms), self._learner.counts.assigned
         return f"<Bandit: {label(self.policy)}, {arms} arms, {count_text(assigned, 'assignment')}, {self.guarantee}>"
 
-    # ---- steps: all or nothing
+    # ---- parts
 
-    def _assign(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
-        learner, now = self._learner, self._now()
-        if now is not None:
-            self._release_due(now)
-        self._write_snapshot()
-        time = now if now != learner.counts.now else None
-        assignments, records = [], []
-        for visit in visits:
-            past_assignment = learner.assignment_again(visit, now)
-            if past_assignment is not None:
-                assignments.append(replace(self._assignment(past_assignment.number, past_assignment.arm), is_new=False))
-                continue
-            place = learner.choice(visit.unit, now)
-            if place.block is not None:
-                learner.predraw_noise(place.arm)  # so long past its release that no batch is both
-            self._lock.is_midway = True
-            number = learner.hand_out(place, visit, now, is_selection)
-            records.append(assignment_record(place, visit, is_selection))
-            assignments.append(self._assignment(number, place.arm))
-        if records:
-            self._log.append(one_record(records, time))
-        self._lock.is_midway = False
-        return assignments
+    def _assigned(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
+        return [self._assignment(*given) for given in self._steps.assign(visits, self._steps.now(), is_selection)]
 
     def _close_passed(self, answers: Sequence[PassedAnswer]) -> None:
-        learner, now = self._step(), self._now()
-        self._close(checked_closings(answers, learner, now), now)
-
-    def _close(self, closings: Sequence[Closing], now: float | None) -> None:
-        if not closings:
-            return
-        learner = self._learner
-        self._write_snapshot()
-        answers = []
-        for number, value, key in closings:
-            place = learner.book.place(number)
-            assert place is not None
-            enters = place.block is not None
-            answers.append(Answer(number, learner.source.encode(value) if enters else None, key))
-            if enters:
-                learner.predraw_noise(place.arm)
-        records = list(map(answer_record, answers))
-        ready = learner.ready_blocks()
-        self._lock.is_midway = True
-        learner.answer(answers, ready)
-        if learner.is_sealed:  # nothing that follows from it may show, the time neither
-            self._log.append(one_record(records))
-            self._lock.is_midway = False
-            return
-        learner.add_due(ready, now)
-        time = now if now != learner.counts.now else None
-        self._finish(records, learner.release(ready, now), time)
-
-    def _release_due(self, now: float | None) -> int:
-        learner = self._learner
-        ready = learner.ready_blocks()
-        learner.add_due(ready, now)
-        if ready.blocks:
-            self._write_snapshot()
-            time = now if now != learner.counts.now else None
-            self._lock.is_midway = True
-            self._finish([], learner.release(ready, now), time)
-        return len(ready.blocks)
-
-    def _finish(self, records: list[Record], releases: list[Release], time: float | None) -> None:
-        """End a step that may release. On disk, then confirmed by the witness, then acknowledged, by the mark.
-
-        Only then does the policy learn of it, and is it seen by anybody.
-        """
-        learner = self._learner
-        if not releases:
-            self._log.append(one_record(records, time))
-        else:
-            record = one_record([*records, *release_records(releases, learner)], time)
-            confirm = partial(ask_witness, self._witness, learner.ledger.head)
-            self._log.append(record, durable_mark=True, before_mark=confirm)
-            learner.learn(releases)
-        self._lock.is_midway = False
-
-    def _write_snapshot(self) -> None:
-        """Write a part of a snapshot, if it is time: between two steps, when nothing is under way."""
-        if self._journal is not None:
-            self._journal.write_snapshot(partial(persistence.pieces_of, self._learner))
-
-    def _now(self) -> float | None:
-        """Return the time, which never runs backwards; None where no window needs it."""
-        return None if self._clock is None else self._learner.counts.later(reading(self._clock))
+        learner, now = self._step(), self._steps.now()
+        self._steps.close(checked_closings(answers, learner, now), now)
 
     def _read(self) -> Learner:
         self._lock.check_readable()
@@ -539,8 +446,8 @@ class Bandit(ExperimentView):
         self._lock.check_open()
         return self._learner
 
-    def _assignment(self, number: int, arm: int) -> Assignment:
-        return Assignment(id_of(self._learner.tag, number) if number else "", self.arms[arm])
+    def _assignment(self, number: int, arm: int, is_new: bool = True) -> Assignment:
+        return Assignment(id_of(self._learner.tag, number) if number else "", self.arms[arm], is_new)
 
 
 def _nothing() -> None:

@@ -96,4 +96,4 @@ class Book(Protocol):
         """
 
     def forget(self, unit: str) -> None:
-        """Cut every link between a person and their assignments. That they were here is kept."""
+        """Cut every link between a known person and their assignments. That they were here is kept."""

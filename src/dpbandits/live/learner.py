@@ -284,6 +284,7 @@ class Learner:
         number = len(self.steps[arm])
         self._check_scale(arm, content["scale"])
         self.ledger.append_stored(row)
+        self.releaser.predrawn.drop()  # it was drawn for this one
         self.counts.released[arm] = number + 1
         self._learn(Release(arm, number, content["value"], content["scale"]), decisions)
 

@@ -68,6 +68,8 @@ class MemoryBook:
 
     def forget(self, unit: str) -> None:
         """Cut every link between a person and their assignments. That they were here is kept."""
+        if self.people[unit] == FORGOTTEN:
+            return
         self._note_person(unit)
         self.people[unit] = FORGOTTEN
         for key in self.visit_keys.pop(unit, ()):

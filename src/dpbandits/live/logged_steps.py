@@ -1,0 +1,150 @@
+"""LoggedSteps: the steps of a learner, each written down before anybody sees what it did, all of it or nothing.
+
+    answers -> sums -> releases -> log -> witness -> acknowledged -> the policy learns -> the next choice
+
+What is passed was checked before. A step that fails halfway leaves the lock midway, and nothing comes after it.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from dpbandits.live.closings import Closing
+from dpbandits.live.journal import Journal
+from dpbandits.live.learner import Answer, Learner, Release
+from dpbandits.live.log import Log, NoLog, Record
+from dpbandits.live.records import answer_record, assignment_record, forgetting_record, one_record, release_records
+from dpbandits.live.rollback_witness import Witness, ask_witness
+from dpbandits.live.snapshots import pieces_of
+from dpbandits.live.step_lock import StepLock
+from dpbandits.live.timing import Clock, reading
+from dpbandits.live.units import Visit
+
+
+class HandedOut(NamedTuple):
+    """An assignment: its number, 0 for somebody who was forgotten, its arm, and whether it is a new one."""
+
+    number: int
+    arm: int
+    is_new: bool
+
+
+class LoggedSteps:
+    """The steps of a learner.
+
+    Args:
+        learner: takes them.
+        journal: keeps them; None if nothing does.
+        witness: is asked before a release is acknowledged.
+        clock: what tells the time; None where no window needs it.
+        lock: which is held around every step.
+    """
+
+    def __init__(
+        self, learner: Learner, journal: Journal | None, witness: Witness | None, clock: Clock | None, lock: StepLock
+    ) -> None:
+        self._learner = learner
+        self._journal = journal
+        self._log: Log = NoLog() if journal is None else journal
+        self._witness = witness
+        self._clock = clock
+        self._lock = lock
+
+    def now(self) -> float | None:
+        """Return the time, which never runs backwards; None where no window needs it."""
+        return None if self._clock is None else self._learner.counts.later(reading(self._clock))
+
+    def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[HandedOut]:
+        """Release what is due, and hand out."""
+        learner = self._learner
+        if now is not None:
+            self.release_due(now)
+        self._write_snapshot()
+        time = self._time_to_write(now)
+        handed_out, records = [], []
+        for visit in visits:
+            again = learner.assignment_again(visit, now)
+            if again is not None:
+                handed_out.append(HandedOut(again.number, again.arm, False))
+                continue
+            place = learner.choice(visit.unit, now)
+            if place.block is not None:
+                learner.predraw_noise(place.arm)  # so long past its release that no batch is both
+            self._lock.is_midway = True
+            number = learner.hand_out(place, visit, now, is_selection)
+            records.append(assignment_record(place, visit, is_selection))
+            handed_out.append(HandedOut(number, place.arm, True))
+        if records:
+            self._log.append(one_record(records, time))
+        self._lock.is_midway = False
+        return handed_out
+
+    def close(self, closings: Sequence[Closing], now: float | None) -> None:
+        """Take in answers and, with open timing, release the blocks that are complete or due."""
+        if not closings:
+            return
+        learner = self._learner
+        self._write_snapshot()
+        answers = []
+        for number, value, key in closings:
+            place = learner.book.place(number)
+            assert place is not None
+            enters = place.block is not None
+            answers.append(Answer(number, learner.source.encode(value) if enters else None, key))
+            if enters:
+                learner.predraw_noise(place.arm)
+        records = list(map(answer_record, answers))
+        ready = learner.ready_blocks()
+        self._lock.is_midway = True
+        learner.answer(answers, ready)
+        if learner.is_sealed:  # nothing that follows from an answer may show, and its time neither
+            self._finish(records, [], None)
+            return
+        learner.add_due(ready, now)
+        time = self._time_to_write(now)
+        self._finish(records, learner.release(ready, now), time)
+
+    def release_due(self, now: float | None) -> int:
+        """Release the blocks that are due, and return how many they are."""
+        learner = self._learner
+        ready = learner.ready_blocks()
+        learner.add_due(ready, now)
+        if ready.blocks:
+            self._write_snapshot()
+            time = self._time_to_write(now)
+            self._lock.is_midway = True
+            self._finish([], learner.release(ready, now), time)
+        return len(ready.blocks)
+
+    def forget(self, person: str) -> None:
+        """Forget a person who is known, by their hash."""
+        self._write_snapshot()
+        self._lock.is_midway = True
+        self._learner.book.forget(person)
+        self._finish([forgetting_record(person)], [], None)
+        if self._journal is not None:
+            self._journal.ask_for_snapshot()
+
+    def _finish(self, records: list[Record], releases: list[Release], time: float | None) -> None:
+        """End a step. What it releases is on disk, then confirmed by the witness, then acknowledged, by the mark.
+
+        Only then does the policy learn of it, and is it seen by anybody.
+        """
+        learner = self._learner
+        if not releases:
+            self._log.append(one_record(records, time))
+        else:
+            record = one_record([*records, *release_records(releases, learner)], time)
+            confirm = partial(ask_witness, self._witness, learner.ledger.head)
+            self._log.append(record, durable_mark=True, before_mark=confirm)
+            learner.learn(releases)
+        self._lock.is_midway = False
+
+    def _time_to_write(self, now: float | None) -> float | None:
+        """Return the time, if it is not the one that the steps before have written."""
+        return None if now == self._learner.counts.now else now
+
+    def _write_snapshot(self) -> None:
+        """Write a part of a snapshot, if it is time: between two steps, when nothing is under way."""
+        if self._journal is not None:
+            self._journal.write_snapshot(partial(pieces_of, self._learner))
