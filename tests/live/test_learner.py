@@ -1,5 +1,6 @@
 """The learner by itself: whom it gives what, when it releases, what it refuses, and that only releases teach it."""
 
+import dataclasses
 import json
 import math
 import random
@@ -596,3 +597,45 @@ def test_releases_of_another_schedule_are_not_taken_over() -> None:
         learner_for(ONE_BLOCK).restore(json.loads(json.dumps(more.snapshot())), list(twice))
     with pytest.raises(dpb.InvalidInput, match="Expected the ledger's releases to be those of the schedule, unlike"):
         more.take_rows(list(twice)[-1:])
+
+
+# ---- releases that were made elsewhere
+
+
+@every_servable_policy
+def test_a_learner_learns_releases_that_were_made_elsewhere(policy: Policy) -> None:
+    """From their rows as they are stored and how many decisions there were; then it chooses as the other one does."""
+    one = learner_for(policy, 3, SharedNoise(1))
+    other = learner_for(policy, 3, SharedNoise(1))
+    known = 1
+    for number in range(1, 300):
+        handed_out(one)
+        if number > 5:
+            closed(one, number - 5, share(number))
+        for row in list(one.ledger)[known:]:
+            other.learn_from_elsewhere(row, one.counts.decisions)
+        known = len(one.ledger)
+        if number % 50 == 0:
+            other.counts.restore(one.counts.snapshot())
+            assert to_plain(other.state) == to_plain(one.state)
+            assert other.choice(None) == one.choice(None)
+    assert other.ledger.to_jsonl() == one.ledger.to_jsonl()
+    assert other.ledger.verify() == one.ledger.head
+    assert other.steps == one.steps
+    assert [statistic.values for statistic in other.statistics] == [statistic.values for statistic in one.statistics]
+    assert known > 3
+
+
+def test_a_release_from_elsewhere_must_be_the_next_one() -> None:
+    policy = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=500)
+    one, other = (learner_for(policy, noise=SharedNoise(1)) for _ in range(2))
+    play(one, lambda n, arm: 1.0, 40)
+    first, second = list(one.ledger)[1:3]
+    with pytest.raises(dpb.LedgerError, match="Row 2 does not follow row 0"):
+        other.learn_from_elsewhere(second, 5)
+    changed = dataclasses.replace(first, content_json=first.content_json.replace('"scale":', '"scale":1'))
+    with pytest.raises(dpb.InvalidInput, match="to be those of the schedule"):
+        other.learn_from_elsewhere(changed, 5)
+    assert len(other.ledger) == 1
+    other.learn_from_elsewhere(first, 5)
+    assert len(other.ledger) == 2

@@ -237,3 +237,29 @@ def test_threads_share_a_ledger() -> None:
     ledger = Ledger()
     in_threads(lambda: [ledger.append({"i": i}) for i in range(200)])
     assert verify(ledger.to_jsonl()) == ledger.head == (799, ledger.head[1])
+
+
+def test_a_ledger_goes_on_from_stored_rows_without_hashing_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger()
+    for number in range(5):
+        ledger.append({"number": number})
+    rows = list(ledger)
+    with monkeypatch.context() as patched:
+        patched.setattr("dpbandits.privacy.ledger.hashlib", None)
+        again = Ledger.from_rows(rows[:3])
+        for row in rows[3:]:
+            again.append_stored(row)
+    assert again.to_jsonl() == ledger.to_jsonl()
+    assert again.append({"more": 1}) == ledger.append({"more": 1})
+    assert again.verify() == again.head
+
+
+def test_stored_rows_that_do_not_follow_each_other_are_refused() -> None:
+    ledger = Ledger()
+    for number in range(3):
+        ledger.append({"number": number})
+    rows = list(ledger)
+    with pytest.raises(LedgerError, match="Row 2 does not follow row 0"):
+        Ledger.from_rows([rows[0], rows[2]])
+    with pytest.raises(LedgerError, match="Row 1 does not follow row -1"):
+        Ledger.from_rows(rows[1:])

@@ -24,6 +24,7 @@ from dpbandits.live.experiment_view import ExperimentView
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.live_noise import live_source
+from dpbandits.live.log import NoLog
 from dpbandits.live.logged_steps import LoggedSteps
 from dpbandits.live.reward_scale import OutOfBounds, RewardScale
 from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
@@ -155,7 +156,7 @@ class Bandit(ExperimentView):
         self._journal = journal
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
         self._lock = StepLock(_nothing if journal is None else journal.close)
-        self._steps = LoggedSteps(learner, journal, witness, clock, self._lock)
+        self._steps = LoggedSteps(learner, NoLog() if journal is None else journal, witness, clock, self._lock)
         self._predraw_noise()
 
     @clean

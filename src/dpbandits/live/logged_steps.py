@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dpbandits.live.closings import Closing
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Answer, Learner, Release
-from dpbandits.live.log import Log, NoLog, Record
+from dpbandits.live.log import Log, Record
 from dpbandits.live.records import answer_record, assignment_record, forgetting_record, one_record, release_records
 from dpbandits.live.rollback_witness import Witness, ask_witness
 from dpbandits.live.snapshots import pieces_of
@@ -34,18 +34,18 @@ class LoggedSteps:
 
     Args:
         learner: takes them.
-        journal: keeps them; None if nothing does.
+        log: keeps them.
         witness: is asked before a release is acknowledged.
         clock: what tells the time; None where no window needs it.
         lock: which is held around every step.
     """
 
     def __init__(
-        self, learner: Learner, journal: Journal | None, witness: Witness | None, clock: Clock | None, lock: StepLock
+        self, learner: Learner, log: Log, witness: Witness | None, clock: Clock | None, lock: StepLock
     ) -> None:
         self._learner = learner
-        self._journal = journal
-        self._log: Log = NoLog() if journal is None else journal
+        self._log = log
+        self._journal = log if isinstance(log, Journal) else None  # which takes snapshots
         self._witness = witness
         self._clock = clock
         self._lock = lock

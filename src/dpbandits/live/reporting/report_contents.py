@@ -18,6 +18,7 @@ from dpbandits.document import (
     Table,
 )
 from dpbandits.live.checking.verdict import cost_text
+from dpbandits.live.configuration import Configuration
 from dpbandits.live.estimates import rounded_texts
 from dpbandits.live.reporting.findings import DECIDED, Findings, shortened_name
 from dpbandits.live.reporting.svg_charts import WIDTH, bars_svg, budget_svg, intervals_svg
@@ -32,7 +33,7 @@ _NOT_SHOWN = (
     ("Single rewards,", "and what people answered: never. They appear only in releases, with noise."),
     (
         "Answers since the last release",
-        "of an arm: they show when their block is complete and is released as a whole.",
+        "of an arm: they show when their block is released as a whole.",
     ),
     (
         "How many answers are awaited,",
@@ -179,11 +180,7 @@ def _promise(findings: Findings) -> list[Block]:
         ("In plain words:", _plain_words(terms.person, contributions)),
         ("Exactly:", f"{terms.person}."),
         ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(findings, spent.delta)}"),
-        (
-            "Not protected:",
-            "that somebody took part, and when an answer comes. If bad news comes sooner than good news, close "
-            "assignments a fixed time after they were made.",
-        ),
+        ("Not protected:", _not_protected(findings.overview.configuration)),
     ]
     picture = Picture(
         "budget.svg",
@@ -209,6 +206,18 @@ def _plain_words(guarantee: Guarantee, contributions: int) -> str:
         f"likely had {it} been different: up to a factor of {factor:.3g}{but}. The closer this "
         f"factor is to 1, the less anyone can find out about {them}, whatever else they know; about 3 is usual, and "
         "more than 20 is weak."
+    )
+
+
+def _not_protected(configuration: Configuration) -> str:
+    if configuration.timing == "sealed":
+        return (
+            "that somebody took part. Whether and when they answered is protected like the answer itself: answers are "
+            f"taken for {configuration.window:g} seconds, and released when that time is over, whatever has come."
+        )
+    return (
+        "that somebody took part, and when an answer comes. If bad news comes sooner than good news, close "
+        'assignments a fixed time after they were made, or use a window and timing="sealed".'
     )
 
 

@@ -1,0 +1,113 @@
+"""The contract of a log: what was appended comes back, and a learner is brought to where its records end."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.errors import JournalError
+from dpbandits.live.assignments import id_of
+from dpbandits.live.closings import checked_closings
+from dpbandits.live.configuration import Configuration
+from dpbandits.live.journal import Journal
+from dpbandits.live.log import Log, NoLog, Record
+from dpbandits.live.logged_steps import LoggedSteps
+from dpbandits.live.reading import read_log
+from dpbandits.live.snapshots import pieces_of
+from dpbandits.live.step_lock import StepLock
+from dpbandits.live.units import Visit
+from learners import all_of, learner_for
+from shared_noise import SharedNoise
+
+
+class ListLog:
+    """A log in memory, as text."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def records(self) -> Iterator[Record]:
+        return map(json.loads, self.lines)
+
+    def append(
+        self, record: Record, *, durable_mark: bool = False, before_mark: Callable[[], None] | None = None
+    ) -> None:
+        if before_mark is not None:
+            before_mark()
+        self.lines.append(json.dumps(record))
+
+
+def list_logs() -> Callable[[], Log]:
+    lines: list[str] = []
+    return lambda: ListLog(lines)
+
+
+def journals(folder: Path) -> Callable[[], Log]:
+    def opened() -> Journal:
+        journal = Journal(folder / "journal")
+        if journal.acknowledged == 0:
+            assert list(journal.records()) == []
+            journal.begin({"configuration": None})
+        else:
+            list(journal.records())
+            journal.go_on()
+        return journal
+
+    return opened
+
+
+@pytest.fixture(params=["list", "journal"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Log]:
+    return list_logs() if request.param == "list" else journals(tmp_path)
+
+
+def test_what_was_appended_comes_back_in_order(opened: Callable[[], Log], tmp_path: Path) -> None:
+    log, called = opened(), []
+    records: list[Record] = [{"close": number, "reward": None, "é": [1.5, "\n"]} for number in range(5)]
+    for record in records:
+        log.append(record, durable_mark=record["close"] % 2 == 0, before_mark=lambda: called.append(1))
+    assert len(called) == 5
+    if isinstance(log, Journal):
+        log.close()
+    kept = log if isinstance(log, ListLog) else Journal(tmp_path / "journal")
+    assert [record for record in kept.records() if record != {"configuration": None}] == records
+
+
+def test_nothing_is_kept_without_a_log() -> None:
+    called: list[int] = []
+    log: Log = NoLog()
+    log.append({"close": 1}, before_mark=lambda: called.append(1))
+    assert called == [1]
+    assert list(log.records()) == []
+
+
+def test_a_learner_goes_on_from_any_log() -> None:
+    """Steps, their releases and a snapshot, in a log of somebody else's."""
+    policy = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=500)
+    learner = learner_for(policy, noise=SharedNoise(1))
+    log = ListLog([])
+    log.append(next(pieces_of(learner)))
+    steps = LoggedSteps(learner, log, None, None, StepLock(lambda: None))
+    for number in range(1, 101):
+        steps.assign([Visit(f"{number:032x}", None)], None, False)
+        if number > 5:
+            answer = id_of(learner.tag, number - 5), number % 2, f"key {number}"
+            steps.close(checked_closings([answer], learner, None), None)
+    assert len(learner.ledger) > 5
+
+    def as_begun(plain: dict[str, Any]) -> Configuration:
+        return Configuration.from_dict(plain)
+
+    again = read_log(log.records(), "list", 10, as_begun, SharedNoise(1))
+    assert again is not None
+    assert all_of(again) == all_of(learner)
+    snapshot = [next(pieces := pieces_of(learner)), *({"piece": piece} for piece in pieces)]
+    shorter = read_log(iter(json.loads(json.dumps(snapshot))), "list", 10, as_begun, SharedNoise(1))
+    assert shorter is not None
+    assert all_of(shorter) == all_of(learner)
+    log.lines[50] = log.lines[50].replace("assign", "close", 1)
+    with pytest.raises(JournalError, match="The list cannot be followed from record 50 on"):
+        read_log(log.records(), "list", 10, as_begun, SharedNoise(1))
