@@ -62,6 +62,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/live.py
+	$(BIN)/python benchmarks/long_journals.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/audit.py
