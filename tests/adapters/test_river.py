@@ -65,8 +65,8 @@ def test_river_can_replay_a_log() -> None:
     policy = RiverPolicy(POLICY)
     reward, used = river_bandit.evaluate_offline(policy, log)
     assert 100 < used < 300
-    given = json.loads(policy.bandit.to_json())["learner"]
-    assert given["assigned"] == given["places"]["entered"] in (used, used + 1)
+    counts = json.loads(policy.bandit.to_json())["learner"]["counts"]
+    assert counts["assigned"] == counts["entered"] in (used, used + 1)
     assert 0 < reward.get() < used
 
 

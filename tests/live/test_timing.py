@@ -162,6 +162,38 @@ def test_an_earlier_reading_counts_as_the_latest_one() -> None:
             bandit.close(assignment, 1.0)
 
 
+def test_a_reading_at_which_nothing_was_due_counts_as_well(tmp_path: Path) -> None:
+    """The book has let go of what was over by then; a journal in which time ran backwards could not be followed."""
+    clock = Clock()
+    options: dict[str, Any] = {"contributions": 3, "horizon": 50, "journal": tmp_path / "journal"}
+    bandit = bandit_at(clock, **options)
+    first = bandit.assign("somebody")
+    clock.now += WINDOW
+    assert bandit.release_due() == 0
+    clock.now -= WINDOW / 2
+    with pytest.raises(dpb.WindowClosed):
+        bandit.close(first, 1.0)
+    second = bandit.assign("somebody")
+    assert second.is_new
+    bandit.detach()
+    clock.now += WINDOW  # one and a half after the first
+    assert bandit_at(clock, **options).open_assignments() == [second]
+
+
+def test_with_sealed_timing_the_reading_at_an_answer_does_not_count() -> None:
+    """Else a clock that is put back would tell when the answer came."""
+    clock = Clock()
+    bandit = bandit_at(clock, timing="sealed")
+    given = bandit.assign_many([None] * 2 * PLAYS)
+    clock.now += WINDOW / 2
+    bandit.close(given[0], 1.0)
+    clock.now -= WINDOW / 2
+    later = bandit.assign()
+    clock.now += WINDOW
+    with pytest.raises(dpb.WindowClosed):
+        bandit.close(later, 1.0)
+
+
 def test_places_without_an_answer_count_as_the_default_reward() -> None:
     clock = Clock()
     bandit = bandit_at(clock, default_reward=0.25)

@@ -425,6 +425,30 @@ def test_a_disk_that_fails_a_snapshot(
     scene.check(path, bandit, None)
 
 
+def test_a_disk_that_fails_when_a_snapshot_has_taken_the_place(
+    scene: Scene, tmp_path: Path, snapshots: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a crash the old file may come back, so nothing more is written to the new one."""
+    path = tmp_path / "journal"
+    bandit = scene.begin(path)
+    real = os.fsync
+
+    def broken(file: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{file}"):
+            raise OSError(errno.EIO, "Input/output error")
+        real(file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", broken)
+        with pytest.raises(dpb.JournalError, match="cannot be written: Input/output error") as failed:
+            scene.step(bandit)
+    after = path.read_bytes()
+    with pytest.raises(dpb.JournalError, match="is not open"):
+        scene.step(bandit)
+    assert path.read_bytes() == after
+    scene.check(path, bandit, failed.value)
+
+
 # ---- kills
 
 

@@ -28,15 +28,9 @@ from dpbandits.live.log import NoLog
 from dpbandits.live.logged_steps import LoggedSteps
 from dpbandits.live.reward_scale import OutOfBounds, RewardScale
 from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
+from dpbandits.live.shares import validated_shares
 from dpbandits.live.step_lock import StepLock
-from dpbandits.live.timing import (
-    Clock,
-    Timing,
-    validated_clock,
-    validated_shares,
-    validated_timing,
-    validated_window,
-)
+from dpbandits.live.timing import Clock, Timing, validated_clock, validated_timing, validated_window
 from dpbandits.live.units import Visit, validated_contributions
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy

@@ -24,6 +24,10 @@ class Place(NamedTuple):
     until: float | None = None  # by the clock; None for ever
     is_answered: bool = False
 
+    def is_over(self, now: float | None) -> bool:
+        """Tell whether its window is over: a reward comes too late."""
+        return self.until is not None and now is not None and now >= self.until
+
 
 class PastAssignment(NamedTuple):
     """What is remembered about a person: how often they entered, and their latest assignment."""

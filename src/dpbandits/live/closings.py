@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from dpbandits.errors import AlreadyClosed, InvalidInput, WindowClosed
 from dpbandits.live.assignments import Assignment, id_of, number_of
-from dpbandits.live.learner import Learner, is_over
+from dpbandits.live.learner import Learner
 
 # An assignment or its id, its reward, and a key if it may be passed again.
 PassedAnswer = tuple[Assignment | str, float | None] | tuple[Assignment | str, float | None, str | None]
@@ -54,7 +54,7 @@ def _validated_closing(
 def check_open(number: int, learner: Learner, now: float | None, *, is_closing: bool = False) -> None:
     """Refuse an answer that comes too late, whether there was one or not, or that comes after another one."""
     place, window = learner.book.place(number), learner.configuration.window
-    if window is not None and (place is None or is_over(place, now)):
+    if window is not None and (place is None or place.is_over(now)):
         name = id_of(learner.tag, number)
         raise WindowClosed(f"Expected assignment={name!r} to be closed within {window:g} seconds: its window is over.")
     if place is None or place.is_answered or is_closing:

@@ -19,7 +19,8 @@ from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live.policy_names import current_live_settings, policy_from, written_form
 from dpbandits.live.reward_scale import RewardScale
-from dpbandits.live.timing import Timing, checked_shares, validated_timing, validated_window
+from dpbandits.live.shares import checked_shares
+from dpbandits.live.timing import Timing, validated_timing, validated_window
 from dpbandits.policies import Policy
 from dpbandits.policies.policy import MAX_ARMS, MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee

@@ -228,6 +228,7 @@ class Journal:
         try:
             self._file.sync_folder()  # the old file may be the one that is found after a crash, until then
         except OSError as problem:
+            self.close()  # a record that only the new file has could be lost
             raise self._unwritten_error(problem) from None
 
     def _begun_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> JournalSnapshot:

@@ -26,6 +26,7 @@ from dpbandits.live.predrawn_noise import MOST
 from dpbandits.live.ready_blocks import ReadyBlocks
 from dpbandits.live.rehearsal import rehearse
 from dpbandits.live.schedule_cost import check_promise
+from dpbandits.live.shares import neediest_arm
 from dpbandits.live.units import Units, Visit
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import restore, to_plain
@@ -160,7 +161,7 @@ class Learner:
     def has_selection(self, now: float | None) -> bool:
         """Tell whether the assignment that `select` made can still be answered."""
         place = None if self.selection is None else self.book.place(self.selection)
-        return place is not None and not is_over(place, now)
+        return place is not None and not place.is_over(now)
 
     def _keeps_arm(self, latest: PastAssignment) -> bool:
         """Tell whether a person gets an arm because they had it before, and not by a choice."""
@@ -174,7 +175,7 @@ class Learner:
             return True
         if self.configuration.window is not None:
             place = self.book.place(latest.number)
-            if place is not None and not is_over(place, now):
+            if place is not None and not place.is_over(now):
                 return True
         arms = [latest.arm] if self._keeps_arm(latest) else range(len(self.statistics))
         return all(self.counts.free_block(arm) is None for arm in arms)
@@ -187,7 +188,7 @@ class Learner:
         """Return an arm that has less than its share, else the policy's choice; while that awaits, the leader."""
         counts = self.counts
         if self.configuration.shares is not None:
-            neediest = self._neediest_arm(self.configuration.shares)
+            neediest = neediest_arm(self.configuration.shares, counts)
             if neediest is not None:
                 return neediest
         if not counts.all_released:
@@ -203,17 +204,6 @@ class Learner:
             return counts.decisions % len(counts.decided)
         # Shares take some turns away, and might always take those of one arm.
         return min(range(len(counts.decided)), key=lambda arm: counts.decided[arm])
-
-    def _neediest_arm(self, shares: Sequence[float]) -> int | None:
-        """Return the arm that lacks most of its share of all decisions; None if none does that has a free place."""
-        counts = self.counts
-        missing = {
-            arm: share * counts.decisions - counts.decided[arm]
-            for arm, share in enumerate(shares)
-            if share and counts.free_block(arm) is not None
-        }
-        arm = max(missing, key=lambda arm: missing[arm], default=None)
-        return arm if arm is not None and missing[arm] > 0 else None
 
     # ---- answering and releasing
 
@@ -355,8 +345,3 @@ class Learner:
             content = row.content
             self._check_scale(content["arm"], content["scale"])
             self._note(Release(content["arm"], len(self.steps[content["arm"]]), content["value"], content["scale"]))
-
-
-def is_over(place: Place, now: float | None) -> bool:
-    """Tell whether the window of an assignment is over: its reward comes too late."""
-    return place.until is not None and now is not None and now >= place.until

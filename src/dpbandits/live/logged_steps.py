@@ -13,6 +13,7 @@ from dpbandits.live.closings import Closing
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Answer, Learner, Release
 from dpbandits.live.log import Log, Record
+from dpbandits.live.ready_blocks import ReadyBlocks
 from dpbandits.live.records import answer_record, assignment_record, forgetting_record, one_record, release_records
 from dpbandits.live.rollback_witness import Witness, ask_witness
 from dpbandits.live.snapshots import pieces_of
@@ -48,11 +49,18 @@ class LoggedSteps:
         self._journal = log if isinstance(log, Journal) else None  # which takes snapshots
         self._witness = witness
         self._clock = clock
+        self._latest: float | None = None  # the latest time at which the book was asked what is due
         self._lock = lock
 
     def now(self) -> float | None:
-        """Return the time, which never runs backwards; None where no window needs it."""
-        return None if self._clock is None else self._learner.counts.later(reading(self._clock))
+        """Return the time, which never runs backwards; None where no window needs it.
+
+        With sealed timing no reading that an answer was checked against counts: it would tell when that came.
+        """
+        if self._clock is None:
+            return None
+        time = self._learner.counts.later(reading(self._clock))
+        return time if self._latest is None else max(self._latest, time)
 
     def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[HandedOut]:
         """Release what is due, and hand out."""
@@ -100,7 +108,7 @@ class LoggedSteps:
         if learner.is_sealed:  # nothing that follows from an answer may show, and its time neither
             self._finish(records, [], None)
             return
-        learner.add_due(ready, now)
+        self._add_due(ready, now)
         time = self._time_to_write(now)
         self._finish(records, learner.release(ready, now), time)
 
@@ -108,7 +116,7 @@ class LoggedSteps:
         """Release the blocks that are due, and return how many they are."""
         learner = self._learner
         ready = learner.ready_blocks()
-        learner.add_due(ready, now)
+        self._add_due(ready, now)
         if ready.blocks:
             self._write_snapshot()
             time = self._time_to_write(now)
@@ -124,6 +132,11 @@ class LoggedSteps:
         self._finish([forgetting_record(person)], [], None)
         if self._journal is not None:
             self._journal.ask_for_snapshot()
+
+    def _add_due(self, ready: ReadyBlocks, now: float | None) -> None:
+        # The book has let go of what was over by then, so no step may come before, written down or not.
+        self._latest = now
+        self._learner.add_due(ready, now)
 
     def _finish(self, records: list[Record], releases: list[Release], time: float | None) -> None:
         """End a step. What it releases is on disk, then confirmed by the witness, then acknowledged, by the mark.

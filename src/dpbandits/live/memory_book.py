@@ -143,11 +143,7 @@ class MemoryBook:
 
     def open_numbers(self, now: float | None) -> Sequence[int]:
         """Return the assignments that can still be answered, oldest first."""
-        return [
-            number
-            for number, (_, _, until, is_answered) in self.places.items()
-            if not is_answered and (until is None or now is None or now < until)
-        ]
+        return [number for number, place in self.places.items() if not place.is_answered and not place.is_over(now)]
 
     # ---- blocks
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpbandits.errors import InvalidInput
 from dpbandits.live.book import FORGOTTEN, Place
-from dpbandits.live.learner import Answer, Learner, Release, is_over
+from dpbandits.live.learner import Answer, Learner, Release
 from dpbandits.live.live_noise import ReleasedValue
 from dpbandits.live.log import Record
 from dpbandits.live.ready_blocks import ReadyBlocks
@@ -148,7 +148,7 @@ def can_answer(learner: Learner, answer: Answer, now: float | None = None) -> bo
     if type(number) is not int or not (key is None or is_hash(key)):
         return False
     place = learner.book.place(number)
-    if place is None or place.is_answered or is_over(place, now):
+    if place is None or place.is_answered or place.is_over(now):
         return False
     if place.block is None:
         return reward is None

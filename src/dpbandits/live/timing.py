@@ -6,7 +6,7 @@ its last assignment was handed out: then no answer to any of its assignments is 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dpbandits import _validate
@@ -56,32 +56,3 @@ def is_reading(value: object) -> bool:
     """Tell whether a value can be one that the clock has given."""
     low, high = map(float, _READINGS.strip("[]").split(","))
     return type(value) is float and low <= value <= high
-
-
-# ---- shares
-
-
-def validated_shares(shares: Mapping[str | int, float] | None, arms: Sequence[str | int]) -> tuple[float, ...] | None:
-    """Return for every arm which share of all decisions it gets at least; None if no arm has one."""
-    if not shares:
-        return None
-    if not isinstance(shares, Mapping):
-        raise InvalidInput(f"Expected shares={value_text(shares)} to be a mapping of arms to numbers, or None.")
-    unknown = [arm for arm in shares if arm not in arms]
-    if unknown:
-        raise InvalidInput(f"Expected shares of arms, and {value_text(unknown[0])} is none.")
-    return checked_shares([shares.get(arm, 0.0) for arm in arms], len(arms))
-
-
-def checked_shares(shares: Sequence[float], arms: int) -> tuple[float, ...]:
-    """Return shares, one for every arm, if together they leave something to the policy."""
-    if len(shares) != arms:
-        raise InvalidInput(f"Expected a share for each of {arms} arms, not {len(shares)}.")
-    plain = tuple(_validate.real("[0, 1)", **{f"share of arm {arm}": share}) for arm, share in enumerate(shares))
-    if not sum(plain) < 1:
-        raise InvalidInput(
-            f"Expected shares={value_text(list(shares))} to be less than 1 together: the rest is chosen."
-        )
-    if not any(plain):
-        raise InvalidInput("Expected at least one share above 0.")
-    return plain
