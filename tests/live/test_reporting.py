@@ -92,6 +92,16 @@ def test_an_undecided_experiment(tmp_path: Path) -> None:
     assert "More will be released as answers come in." in text
 
 
+def test_what_is_not_protected_depends_on_timing(tmp_path: Path) -> None:
+    text = read(bandit_of(window=3600), tmp_path).text
+    assert "that somebody took part, and when an answer comes." in text
+    assert "More will be released as answers come in." in text
+    text = read(bandit_of(window=3600, timing="sealed"), tmp_path).text
+    assert "that somebody took part. Whether and when they answered is protected like the answer itself" in text
+    assert "answers are taken for 3600 seconds, and released when that time is over, whatever has come" in text
+    assert "More will be released as windows close." in text
+
+
 def test_an_empty_experiment(tmp_path: Path) -> None:
     bandit = bandit_of()
     text = read(bandit, tmp_path).text

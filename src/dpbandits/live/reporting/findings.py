@@ -151,7 +151,8 @@ class Findings:
     def prospect(self) -> str:
         """Whether more will be learnt."""
         if not self.overview.exhausted:
-            more = "More will be released as answers come in."
+            is_sealed = self.overview.configuration.timing == "sealed"
+            more = f"More will be released as {'windows close' if is_sealed else 'answers come in'}."
             return more if self.state != UNDECIDED else f"{more} {_MAY_STAY}"
         return (
             "It is exhausted: there will be no more releases. People still get arms, based on what was released; that "

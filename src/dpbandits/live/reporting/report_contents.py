@@ -44,7 +44,7 @@ _NOT_SHOWN = (
         "Names of people",
         "and the keys of their visits and answers: kept as hashes with the experiment, and nowhere else.",
     ),
-    ("The time", "at which anything happened, this report included: times are not protected."),
+    ("The time", "at which anything happened, this report included: no noise would hide it."),
 )
 
 
