@@ -13,7 +13,7 @@ from dpbandits.live.assignments import id_of
 from dpbandits.live.closings import checked_closings
 from dpbandits.live.configuration import Configuration
 from dpbandits.live.journal import Journal
-from dpbandits.live.log import Log, NoLog, Record
+from dpbandits.live.log import Log, Record
 from dpbandits.live.logged_steps import LoggedSteps
 from dpbandits.live.reading import read_log
 from dpbandits.live.snapshots import pieces_of
@@ -74,14 +74,6 @@ def test_what_was_appended_comes_back_in_order(opened: Callable[[], Log], tmp_pa
         log.close()
     kept = log if isinstance(log, ListLog) else Journal(tmp_path / "journal")
     assert [record for record in kept.records() if record != {"configuration": None}] == records
-
-
-def test_nothing_is_kept_without_a_log() -> None:
-    called: list[int] = []
-    log: Log = NoLog()
-    log.append({"close": 1}, before_mark=lambda: called.append(1))
-    assert called == [1]
-    assert list(log.records()) == []
 
 
 def test_a_learner_goes_on_from_any_log() -> None:

@@ -15,7 +15,7 @@ from dpbandits._frames import clean
 from dpbandits._phrases import count_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live import persistence
-from dpbandits.live.assignments import Assignment, id_of
+from dpbandits.live.assignments import Assignment
 from dpbandits.live.book import FORGOTTEN
 from dpbandits.live.closings import Closing, PassedAnswer, check_open, checked_closings
 from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
@@ -24,7 +24,6 @@ from dpbandits.live.experiment_view import ExperimentView
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.live_noise import live_source
-from dpbandits.live.log import NoLog
 from dpbandits.live.logged_steps import LoggedSteps
 from dpbandits.live.reward_scale import OutOfBounds, RewardScale
 from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
@@ -150,7 +149,7 @@ class Bandit(ExperimentView):
         self._journal = journal
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
         self._lock = StepLock(_nothing if journal is None else journal.close)
-        self._steps = LoggedSteps(learner, NoLog() if journal is None else journal, witness, clock, self._lock)
+        self._steps = LoggedSteps(learner, journal, witness, clock, self._lock)
         self._predraw_noise()
 
     @clean
@@ -337,7 +336,7 @@ class Bandit(ExperimentView):
         with self._lock.exclusive():
             book, now = self._read().book, self._steps.now()
             places = {number: book.place(number) for number in book.open_numbers(now)}
-            return [self._assignment(number, place.arm) for number, place in places.items() if place is not None]
+            return [self._steps.assignment(number, place.arm) for number, place in places.items() if place is not None]
 
     def _overview(self) -> Overview:
         with self._lock.exclusive():
@@ -427,7 +426,7 @@ class Bandit(ExperimentView):
     # ---- parts
 
     def _assigned(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
-        return [self._assignment(*given) for given in self._steps.assign(visits, self._steps.now(), is_selection)]
+        return self._steps.assign(visits, self._steps.now(), is_selection)
 
     def _close_passed(self, answers: Sequence[PassedAnswer]) -> None:
         learner, now = self._step(), self._steps.now()
@@ -440,9 +439,6 @@ class Bandit(ExperimentView):
     def _step(self) -> Learner:
         self._lock.check_open()
         return self._learner
-
-    def _assignment(self, number: int, arm: int, is_new: bool = True) -> Assignment:
-        return Assignment(id_of(self._learner.tag, number) if number else "", self.arms[arm], is_new)
 
 
 def _nothing() -> None:

@@ -76,6 +76,7 @@ class Learner:
         arms = len(configuration.arms)
         limit = entering_limit(configuration.horizon, source)
         self.configuration = configuration
+        self.is_sealed = configuration.timing == "sealed"  # released when due, and never because an answer came
         self.terms = terms
         setup = terms.policy.configure(arms, limit)
         self.params, self.state = setup.params, setup.allocate(source.secret_dtype)
@@ -290,11 +291,6 @@ class Learner:
             with suppress(InvalidInput):
                 blocks.extend(map(self.schedule.block, range(begin + missing, begin + min(MOST, released))))
             self.releaser.predrawn.draw(arm, [block.scale for block in blocks if block is not None])
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether a block is released when it is due, and never because an answer came."""
-        return self.configuration.timing == "sealed"
 
     def _learn(self, release: Release, decisions: int) -> None:
         arm = release.arm

@@ -26,18 +26,3 @@ class Log(Protocol):
             durable_mark: whether it holds a release, so that it must be known for ever that it was kept.
             before_mark: called when it is kept and before that is acknowledged; if it raises, it never is.
         """
-
-
-class NoLog:
-    """The log of a bandit without a journal: nothing is kept."""
-
-    def records(self) -> Iterator[Record]:
-        """Yield nothing."""
-        return iter(())
-
-    def append(
-        self, record: Record, *, durable_mark: bool = False, before_mark: Callable[[], None] | None = None
-    ) -> None:
-        """Keep nothing."""
-        if before_mark is not None:
-            before_mark()

@@ -7,8 +7,8 @@ What is passed was checked before. A step that fails halfway leaves the lock mid
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
+from dpbandits.live.assignments import Assignment, id_of
 from dpbandits.live.closings import Closing
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Answer, Learner, Release
@@ -22,27 +22,19 @@ from dpbandits.live.timing import Clock, reading
 from dpbandits.live.units import Visit
 
 
-class HandedOut(NamedTuple):
-    """An assignment: its number, 0 for somebody who was forgotten, its arm, and whether it is a new one."""
-
-    number: int
-    arm: int
-    is_new: bool
-
-
 class LoggedSteps:
     """The steps of a learner.
 
     Args:
         learner: takes them.
-        log: keeps them.
+        log: keeps them; None if nothing does.
         witness: is asked before a release is acknowledged.
         clock: what tells the time; None where no window needs it.
         lock: which is held around every step.
     """
 
     def __init__(
-        self, learner: Learner, log: Log, witness: Witness | None, clock: Clock | None, lock: StepLock
+        self, learner: Learner, log: Log | None, witness: Witness | None, clock: Clock | None, lock: StepLock
     ) -> None:
         self._learner = learner
         self._log = log
@@ -62,30 +54,36 @@ class LoggedSteps:
         time = self._learner.counts.later(reading(self._clock))
         return time if self._latest is None else max(self._latest, time)
 
-    def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[HandedOut]:
+    def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[Assignment]:
         """Release what is due, and hand out."""
-        learner = self._learner
+        learner, log = self._learner, self._log
         if now is not None:
             self.release_due(now)
         self._write_snapshot()
         time = self._time_to_write(now)
-        handed_out, records = [], []
+        assignments, records = [], []
         for visit in visits:
             again = learner.assignment_again(visit, now)
             if again is not None:
-                handed_out.append(HandedOut(again.number, again.arm, False))
+                assignments.append(self.assignment(again.number, again.arm, is_new=False))
                 continue
             place = learner.choice(visit.unit, now)
             if place.block is not None:
                 learner.predraw_noise(place.arm)  # so long past its release that no batch is both
             self._lock.is_midway = True
             number = learner.hand_out(place, visit, now, is_selection)
-            records.append(assignment_record(place, visit, is_selection))
-            handed_out.append(HandedOut(number, place.arm, True))
-        if records:
-            self._log.append(one_record(records, time))
+            if log is not None:
+                records.append(assignment_record(place, visit, is_selection))
+            assignments.append(self.assignment(number, place.arm))
+        if log is not None and records:
+            log.append(one_record(records, time))
         self._lock.is_midway = False
-        return handed_out
+        return assignments
+
+    def assignment(self, number: int, arm: int, *, is_new: bool = True) -> Assignment:
+        """Return an assignment as a program gets it; without an id, for a number of 0, if it is of nobody."""
+        learner = self._learner
+        return Assignment(id_of(learner.tag, number) if number else "", learner.configuration.arms[arm], is_new)
 
     def close(self, closings: Sequence[Closing], now: float | None) -> None:
         """Take in answers and, with open timing, release the blocks that are complete or due."""
@@ -101,7 +99,7 @@ class LoggedSteps:
             answers.append(Answer(number, learner.source.encode(value) if enters else None, key))
             if enters:
                 learner.predraw_noise(place.arm)
-        records = list(map(answer_record, answers))
+        records = [] if self._log is None else list(map(answer_record, answers))
         ready = learner.ready_blocks()
         self._lock.is_midway = True
         learner.answer(answers, ready)
@@ -144,13 +142,13 @@ class LoggedSteps:
         Only then does the policy learn of it, and is it seen by anybody.
         """
         learner = self._learner
-        if not releases:
-            self._log.append(one_record(records, time))
-        else:
+        confirm = partial(ask_witness, self._witness, learner.ledger.head) if releases else None
+        if self._log is not None:
             record = one_record([*records, *release_records(releases, learner)], time)
-            confirm = partial(ask_witness, self._witness, learner.ledger.head)
-            self._log.append(record, durable_mark=True, before_mark=confirm)
-            learner.learn(releases)
+            self._log.append(record, durable_mark=bool(releases), before_mark=confirm)
+        elif confirm is not None:
+            confirm()
+        learner.learn(releases)
         self._lock.is_midway = False
 
     def _time_to_write(self, now: float | None) -> float | None:
