@@ -19,6 +19,7 @@ from dpbandits.live.schedule_cost import least_scale
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, dp_ucb_int
 from explore_then_commit import ExploreThenCommit
+from journal_lines import records_in
 from learners import handed_out, learner_for
 from plain_scale import PlainScale
 from servable_policies import SERVABLE
@@ -188,7 +189,7 @@ def test_a_ledger_of_the_version_before_holds(case: str) -> None:
 
 def steps_in(journal: Path) -> list[dict[str, Any]]:
     """Return the steps of a journal, those that were taken together one by one."""
-    records = [json.loads(line.split(b" ", 1)[1]) for line in journal.read_bytes().splitlines()[1:]]
+    records = records_in(journal)[1:]
     return [step for record in records for step in record.get("batch", [record])]
 
 

@@ -22,6 +22,7 @@ from dpbandits.mechanisms import Hybrid, SecureNoise
 from explore_then_commit import ExploreThenCommit
 from frames import found_in_frames, library_frames
 from insides import journal_of, learner_of
+from journal_lines import records_in
 from shared_noise import SharedNoise
 
 pytestmark = pytest.mark.slow
@@ -476,7 +477,7 @@ def test_a_snapshot_of_a_forged_moment_is_refused_in_one_sentence(tmp_path: Path
 
 
 def first_record(path: Path) -> dict[str, Any]:
-    first: dict[str, Any] = json.loads(path.read_bytes().splitlines()[0].split(b" ", 1)[1])
+    first: dict[str, Any] = records_in(path)[0]
     return first
 
 

@@ -1,6 +1,5 @@
 """A journal is looked at beside its bandit: nothing is locked, changed or drawn, and all of it was acknowledged."""
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from dpbandits.live.persistence import journal_overview
 from dpbandits.mechanisms import LAPLACE, SecureNoise, reserve
 from dpbandits.policies import is_ours
 from explore_then_commit import ExploreThenCommit
+from journal_lines import records_in
 from plain_scale import PlainScale
 
 BEFORE = Path(__file__).with_name("before")
@@ -90,7 +90,7 @@ def test_journals_of_earlier_versions_are_shown(path: Path) -> None:
 
 def assignments_in(path: Path) -> int:
     """Return how many assignments are in the steps of a journal."""
-    records = [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+    records = records_in(path)[1:]
     return sum("assign" in step for record in records for step in record.get("batch", [record]))
 
 

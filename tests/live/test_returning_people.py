@@ -1,6 +1,5 @@
 """People who come again: what they are given, what enters, and what that costs them."""
 
-import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from dpbandits.live.journal import Journal
 from dpbandits.policies import Policy
 from explore_then_commit import ExploreThenCommit
 from insides import state_of
+from journal_lines import records_in
 from servable_policies import SERVABLE, shown
 from shared_noise import SharedNoise
 from tainted_noise import TaintedNoise
@@ -35,7 +35,7 @@ def assigned(bandit: dpb.Bandit) -> int:
 
 def records_of(path: Path) -> list[dict[str, Any]]:
     """Return the steps in a journal."""
-    return [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()[1:]]
+    return records_in(path)[1:]
 
 
 # ---- once and again

@@ -1,6 +1,5 @@
-"""Windows, clocks and sealed timing, as a bandit shows them; shares of arms; people who are forgotten."""
+"""Windows, clocks and sealed timing, as a bandit shows them."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live import Assignment
 from explore_then_commit import ExploreThenCommit
 from insides import learner_of, state_of
+from journal_lines import records_in
 from shared_noise import SharedNoise
 from shown_to_owner import everything_reported
 
@@ -306,10 +305,6 @@ def test_what_its_owner_is_shown_does_not_tell_who_has_answered(tmp_path: Path) 
 # ---- on disk
 
 
-def stored(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line.split(b" ", 1)[1]) for line in path.read_bytes().splitlines()]
-
-
 @pytest.mark.parametrize("timing", ["open", "sealed"])
 def test_times_and_due_releases_are_replayed_as_they_were(tmp_path: Path, timing: str) -> None:
     clock, path = Clock(), tmp_path / "journal"
@@ -340,7 +335,7 @@ def test_times_and_due_releases_are_replayed_as_they_were(tmp_path: Path, timing
     a = bandit.assign()
     clock.now = now + WINDOW - 1  # what was written down is the latest reading
     bandit.close(a, 1.0)
-    times = [record["time"] for record in stored(path) if "time" in record]
+    times = [record["time"] for record in records_in(path) if "time" in record]
     assert times == sorted(times)
     assert "time" not in ledger
     check = dpb.check_ledger(bandit.ledger.to_jsonl(), head=bandit.ledger.head)
@@ -355,7 +350,7 @@ def test_with_sealed_timing_the_time_of_an_answer_is_not_written_down(tmp_path: 
     a = bandit.assign()
     clock.now += 7
     bandit.close(a, 1.0)
-    assert [record.get("time") for record in stored(path)] == [None, 1000, None]
+    assert [record.get("time") for record in records_in(path)] == [None, 1000, None]
 
 
 @pytest.mark.parametrize(
@@ -398,91 +393,3 @@ def test_a_bandit_with_a_window_moves_as_text() -> None:
     clock.now += 1
     assert moved.release_due() == 2
     assert values_of(moved) == [(0, 0.0), (1, 2.0)]
-
-
-# ---- shares
-
-
-@pytest.mark.parametrize("shares", [{"A": 0.3}, {"A": 0.2, "C": 0.45}, {"B": 0.9}, {"A": 2 / 3}])
-@pytest.mark.parametrize("policy", [dpb.recommended(epsilon=30.0), dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=2000)])
-def test_an_arm_gets_its_share_of_all_decisions(policy: Any, shares: dict[str | int, float]) -> None:
-    """At any time, but for one decision per arm; B is better by far."""
-    bandit = dpb.Bandit(policy, ["A", "B", "C"], shares=shares, horizon=2000)
-    given: list[str | int] = []
-    for n in range(1500):
-        a = bandit.assign()
-        given.append(a.arm)
-        bandit.close(a, float(a.arm == "B"))
-        for arm, share in shares.items():
-            assert given.count(arm) >= share * n - len(shares)
-    assert min(row.content["arm"] for row in bandit.ledger if row.number) == 0
-    assert {row.content["arm"] for row in bandit.ledger if row.number} == {0, 1, 2}
-    rest = 1 - sum(share for arm, share in shares.items() if arm != "B")
-    assert given[500:].count("B") >= 0.9 * rest * 1000
-
-
-def test_visits_are_no_decisions_and_an_arm_without_free_places_gets_no_share() -> None:
-    bandit = dpb.Bandit(POLICY, ["A", "B"], shares={"A": 0.9}, contributions=3)
-    visits = [bandit.assign(unit="Ada", key=str(n)) for n in range(2)]
-    assert [a.arm for a in visits] == ["A", "A"]
-    assert learner_of(bandit).counts.decisions == 1
-    given = [bandit.assign(unit=n).arm for n in range(12)]
-    # One place of A is left. When it is taken, B's share does not matter any more: they come in turn, as before.
-    assert given[:4].count("A") == 1 or given[:2] == ["B", "A"]
-    assert given[6:] == ["B", "A"] * 3 or given[6:] == ["A", "B"] * 3
-
-
-# ---- people who are forgotten
-
-
-def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
-    first = bandit.assign(unit="Ada", key="visit")
-    bandit.forget("Ada")
-    bandit.forget("Ada")
-    bandit.forget("nobody that is known")
-    bandit.close(first, 1.0)  # the assignment is there, and nobody's
-    for key in (None, "visit", "another"):
-        assert bandit.assign(unit="Ada", key=key) == Assignment("", "A", is_new=False)
-    for n in range(30):
-        a = bandit.assign(unit=n)
-        bandit.close(a, float(a.arm == "B"))
-    assert bandit.assign(unit="Ada").arm == "B"  # the leader, now
-    assert bandit.assign(unit="Bo").is_new
-    state = state_of(bandit)
-    bandit.detach()
-    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
-    assert state_of(bandit) == state
-    assert bandit.assign(unit="Ada").id == ""
-    with pytest.raises(dpb.InvalidInput, match="Expected assignment='' to be one of this bandit"):
-        bandit.close(bandit.assign(unit="Ada"), 1.0)
-
-
-def test_the_link_is_gone_from_the_journal_after_the_next_snapshot(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
-    bandit.assign(unit="Ada", key="visit")
-    record = stored(path)[1]
-    bandit.assign(unit="Bo")
-    bandit.forget("Ada")
-    bandit.assign(unit="Bo", key="2")
-    content = path.read_text()
-    assert content.count(record["unit"]) == 1
-    assert record["key"] not in content
-    people = [piece["piece"]["people"] for piece in stored(path) if "people" in piece.get("piece", {})]
-    assert len(people) == 1
-    assert [0, -1, 0] in [list(row[1:]) for row in zip(*people[0], strict=True)]
-
-
-def test_a_name_is_needed_to_forget() -> None:
-    bandit = dpb.Bandit(POLICY, 2)
-    with pytest.raises(dpb.InvalidInput, match="Expected unit=None to be the name of a person"):
-        bandit.forget(None)  # type: ignore[arg-type]
-
-
-def test_ids_are_those_of_one_bandit_of_many() -> None:
-    """16 hexadecimal digits: among 100,000 experiments two are the same with a chance of 3e-10."""
-    tags = {str(dpb.Bandit(POLICY, 2).assign().id).split("-")[0] for _ in range(20)}
-    assert len(tags) == 20
-    assert {len(tag) for tag in tags} == {16}

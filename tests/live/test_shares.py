@@ -1,0 +1,38 @@
+"""Shares: some arms get at least a share of all decisions."""
+
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from explore_then_commit import ExploreThenCommit
+from insides import learner_of
+
+
+@pytest.mark.parametrize("shares", [{"A": 0.3}, {"A": 0.2, "C": 0.45}, {"B": 0.9}, {"A": 2 / 3}])
+@pytest.mark.parametrize("policy", [dpb.recommended(epsilon=30.0), dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=2000)])
+def test_an_arm_gets_its_share_of_all_decisions(policy: Any, shares: dict[str | int, float]) -> None:
+    """At any time, but for one decision per arm; B is better by far."""
+    bandit = dpb.Bandit(policy, ["A", "B", "C"], shares=shares, horizon=2000)
+    given: list[str | int] = []
+    for n in range(1500):
+        a = bandit.assign()
+        given.append(a.arm)
+        bandit.close(a, float(a.arm == "B"))
+        for arm, share in shares.items():
+            assert given.count(arm) >= share * n - len(shares)
+    assert min(row.content["arm"] for row in bandit.ledger if row.number) == 0
+    assert {row.content["arm"] for row in bandit.ledger if row.number} == {0, 1, 2}
+    rest = 1 - sum(share for arm, share in shares.items() if arm != "B")
+    assert given[500:].count("B") >= 0.9 * rest * 1000
+
+
+def test_visits_are_no_decisions_and_an_arm_without_free_places_gets_no_share() -> None:
+    bandit = dpb.Bandit(ExploreThenCommit(epsilon=1.0, plays=3), ["A", "B"], shares={"A": 0.9}, contributions=3)
+    visits = [bandit.assign(unit="Ada", key=str(n)) for n in range(2)]
+    assert [a.arm for a in visits] == ["A", "A"]
+    assert learner_of(bandit).counts.decisions == 1
+    given = [bandit.assign(unit=n).arm for n in range(12)]
+    # One place of A is left. When it is taken, B's share does not matter any more: they come in turn, as before.
+    assert given[:4].count("A") == 1 or given[:2] == ["B", "A"]
+    assert given[6:] == ["B", "A"] * 3 or given[6:] == ["A", "B"] * 3
