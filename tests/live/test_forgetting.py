@@ -1,18 +1,26 @@
 """People who are forgotten: the link to their assignments is cut, and they enter no second time."""
 
+import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live import Assignment
-from insides import state_of
+from dpbandits.live import Assignment, journal, journal_snapshot
+from dpbandits.live.book import FORGOTTEN
+from dpbandits.live.journal_snapshot import path_of_snapshot
+from insides import journal_of, state_of
 from journal_lines import records_in
+
+POLICY = dpb.recommended(epsilon=30.0)
 
 
 def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     first = bandit.assign(unit="Ada", key="visit")
     bandit.forget("Ada")
     bandit.forget("Ada")
@@ -27,7 +35,7 @@ def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Pa
     assert bandit.assign(unit="Bo").is_new
     state = state_of(bandit)
     bandit.detach()
-    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     assert state_of(bandit) == state
     assert bandit.assign(unit="Ada").id == ""
     with pytest.raises(dpb.InvalidInput, match="Expected assignment='' to be one of this bandit"):
@@ -36,7 +44,7 @@ def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Pa
 
 def test_the_link_is_gone_from_the_journal_after_the_next_snapshot(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    bandit = dpb.Bandit(dpb.recommended(epsilon=30.0), ["A", "B"], contributions=2, journal=path)
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     bandit.assign(unit="Ada", key="visit")
     record = records_in(path)[1]
     bandit.assign(unit="Bo")
@@ -54,3 +62,96 @@ def test_a_name_is_needed_to_forget() -> None:
     bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), 2)
     with pytest.raises(dpb.InvalidInput, match="Expected unit=None to be the name of a person"):
         bandit.forget(None)  # type: ignore[arg-type]
+
+
+# ---- in the file
+
+
+def with_somebody_forgotten(path: Path) -> tuple[dpb.Bandit, str]:
+    """Return a bandit in which Ada has just been forgotten, and the key of her visit as it is in the journal."""
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
+    bandit.assign(unit="Ada", key="visit")
+    key: str = records_in(path)[1]["key"]
+    bandit.forget("Ada")
+    return bandit, key
+
+
+def test_detach_writes_what_is_left_of_the_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit, key = with_somebody_forgotten(path)
+    state = state_of(bandit)
+    assert key in path.read_text()
+    bandit.detach()
+    assert key not in path.read_text()
+    after = path.read_bytes()
+    bandit.detach()
+    again = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
+    assert state_of(again) == state
+    again.detach()  # nothing is left to be forgotten
+    assert path.read_bytes() == after
+
+
+def test_a_bandit_that_goes_on_after_a_crash_begins_the_snapshot_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit, key = with_somebody_forgotten(path)
+    journal_of(bandit).close()  # as the end of the process does
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
+    assert key in path.read_text()
+    bandit.assign(unit="Bo")
+    assert key not in path.read_text()
+
+
+def test_who_is_forgotten_while_a_snapshot_is_written_is_out_of_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_snapshot, "PART", 100)  # a line or so at every step
+    path = tmp_path / "journal"
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
+    bandit.assign(unit="Ada", key="visit")
+    key = records_in(path)[1]["key"]
+    person = records_in(path)[1]["unit"]
+    bandit.assign(unit="Bo")
+    bandit.forget("Bo")
+    bandit.assign(unit="Cy")
+    assert path_of_snapshot(str(path)).exists()
+    bandit.forget("Ada")
+    links = []
+    for _ in range(50):  # nothing is written of these steps but parts of snapshots
+        inode = path.stat().st_ino
+        bandit.assign(unit="Bo")
+        if path.stat().st_ino != inode:
+            rows = [row for piece in records_in(path) for row in people_of(piece.get("piece", {}))]
+            links.append(next(tuple(row[1:]) for row in rows if row[0] == person))
+    assert links == [(1, 0, 1), FORGOTTEN]
+    assert key not in path.read_text()
+
+
+def people_of(piece: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    return zip(*piece.get("people", []), strict=True)
+
+
+def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal"
+    bandit, key = with_somebody_forgotten(path)
+    real, failures = os.write, []
+
+    def full(file: int, content: bytes) -> int:
+        if os.readlink(f"/proc/self/fd/{file}").endswith(".snapshot"):
+            failures.append(file)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(file, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        for n in range(20):
+            bandit.assign(unit=n)
+        assert len(failures) == 1  # and not at every step
+        patched.setattr(journal, "SHORTEST_STEPS", 100)
+        bandit.detach()  # which does not wait for room
+        assert len(failures) == 2
+    assert key in path.read_text()
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
+    bandit.assign(unit="Bo")
+    assert key not in path.read_text()

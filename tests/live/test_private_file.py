@@ -12,6 +12,7 @@ import pytest
 import dpbandits as dpb
 from dpbandits.live import private_file
 from dpbandits.live.journal import Journal
+from dpbandits.live.journal_snapshot import path_of_snapshot
 from explore_then_commit import ExploreThenCommit
 
 POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
@@ -125,6 +126,20 @@ def test_a_mark_that_went_away_is_noticed_before_a_release_is_shown(path: Path, 
         bandit.close(waiting[0], 1.0)
     with pytest.raises(dpb.StepError, match="failed halfway"):
         _ = bandit.ledger
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "emptied"])
+def test_a_snapshot_does_not_take_the_place_of_a_file_that_is_not_the_journal_any_more(path: Path, how: str) -> None:
+    bandit = opened(path)
+    bandit.assign(unit="Ada")
+    bandit.forget("Ada")  # the next step writes a snapshot
+    gone(path, how)
+    left = path.read_bytes() if path.exists() else None
+    with pytest.raises(dpb.JournalError, match=r"journal was deleted, moved or changed while it was open"):
+        bandit.assign()
+    after = path.read_bytes() if path.exists() else None
+    assert after == left or how == "emptied"
+    assert not path_of_snapshot(str(path)).exists()
 
 
 def gone(file: Path, how: str) -> None:

@@ -56,7 +56,8 @@ class Bandit(ExperimentView):
             answer then counts as the default reward.
         timing: when a block of rewards is released, "open" when its last answer comes and at the latest when its
             window is over, or "sealed" when that is over and never because an answer came.
-        shares: for some arms the least share of all decisions that they get, such as {"control": 0.1}.
+        shares: for some arms the least share of all decisions that they get while their rewards enter, such as
+            {"control": 0.1}.
         clock: returns the time in seconds, by default that of the machine. It is asked only where there is a window.
         noise: SecureNoise() by default, or with another grid; nothing that takes a seed.
         journal: a file that keeps every step; if it exists already, the bandit goes on where it was.
@@ -294,8 +295,8 @@ class Bandit(ExperimentView):
         """Cut the link between a person and their assignments; do nothing if they are not known.
 
         Only the keyed hash of their name stays, so that they do not enter a second time: from now on they get the
-        leading arm, as no assignment. An assignment that is open can still be closed. In a journal the link is gone
-        after the next snapshot, which is begun now.
+        leading arm, as no assignment. An assignment that is open can still be closed. From a journal the link is gone
+        when a snapshot has been written, a part at every step from now on; `detach` writes what is left of it.
 
         Args:
             unit: the name of the person.
@@ -402,9 +403,12 @@ class Bandit(ExperimentView):
         bandit._start(learner, witness, clock)
         return bandit
 
+    @clean
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open."""
         with self._lock.exclusive():
+            if not (self._lock.is_midway or self._lock.has_ended):
+                self._steps.finish_forgetting()
             self._lock.has_ended = True
             self._learner.releaser.predrawn.drop()
             if self._journal is not None:

@@ -58,7 +58,8 @@ class Journal:
         self._snapshot: JournalSnapshot | None = None  # that is being written
         self._snapshot_end = 0  # of the one that the file begins with, in bytes
         self._written = 0  # bytes, since a part of a snapshot was written
-        self._is_snapshot_asked = False
+        self._asked_at: int | None = None  # the record after which a snapshot was asked for
+        self._failed_at: int | None = None  # the end of the file when one failed
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
         if self._file.place == self._mark.place:
@@ -195,8 +196,13 @@ class Journal:
     # ---- snapshots
 
     def ask_for_snapshot(self) -> None:
-        """Have a new snapshot begun, since something in the file has to go."""
-        self._is_snapshot_asked = True
+        """Ask for a snapshot of what is true now, since something in the file has to go."""
+        self._asked_at = self._reader.number
+
+    @property
+    def can_write_what_was_asked(self) -> bool:
+        """Whether a snapshot that was asked for has yet to be written, and `write_snapshot` does so."""
+        return self._asked_at is not None and (self._snapshot is not None or self._is_snapshot_due)
 
     def write_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> None:
         """Write a part of a snapshot, if one has been begun or is due, between two steps.
@@ -216,15 +222,20 @@ class Journal:
             if not snapshot.is_complete:
                 self._snapshot, snapshot = snapshot, None
                 return
+            if not self._file.is_in_place(self._end):  # what is there now is not ours; the step will say so
+                raise self._lost_error(self._file)
             self._confirm(durable=True)  # so that the mark is never of a record before the snapshot
             self._file.take(snapshot.finished())
         except (OSError, JournalError):  # a full disk, for instance: the journal is what it was
-            self._snapshot_end = self._end
+            self._failed_at = self._end
             return
         finally:
             if snapshot is not None:
                 snapshot.abandon()
         self._end, self._snapshot_end = self._file.size(), snapshot.size
+        self._failed_at = None
+        if self._asked_at is not None and snapshot.after >= self._asked_at:
+            self._asked_at = None
         try:
             self._file.sync_folder()  # the old file may be the one that is found after a crash, until then
         except OSError as problem:
@@ -235,13 +246,14 @@ class Journal:
         last = self._reader.number, self._reader.checksum
         snapshot = JournalSnapshot(self._file, self._end, last, pieces())
         self._written = 0
-        self._is_snapshot_asked = False
         return snapshot
 
     @property
     def _is_snapshot_due(self) -> bool:
+        if self._failed_at is not None and self._end - self._failed_at < SHORTEST_STEPS:
+            return False
         steps = self._end - self._snapshot_end
-        return self._is_snapshot_asked or steps > max(SHORTEST_STEPS, self._snapshot_end // STEPS_SHARE)
+        return self._asked_at is not None or steps > max(SHORTEST_STEPS, self._snapshot_end // STEPS_SHARE)
 
     def _append(
         self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None

@@ -50,6 +50,7 @@ class JournalSnapshot:
         self._copied = end  # of the old file, in bytes
         self._pieces = pieces
         self._lines: Iterator[bytes] | None = snapshot_lines(*last, pieces)
+        self.after = last[0]  # the record
         self._process = this_process()
         self._unforced = 0
         self.size = 0  # of the snapshot alone, once it is finished

@@ -131,6 +131,11 @@ class LoggedSteps:
         if self._journal is not None:
             self._journal.ask_for_snapshot()
 
+    def finish_forgetting(self) -> None:
+        """Write the snapshot that takes out of a journal what was forgotten, to its end."""
+        while self._journal is not None and self._journal.can_write_what_was_asked:
+            self._write_snapshot()
+
     def _add_due(self, ready: ReadyBlocks, now: float | None) -> None:
         # The book has let go of what was over by then, so no step may come before, written down or not.
         self._latest = now

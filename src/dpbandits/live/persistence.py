@@ -6,6 +6,7 @@ is read the steps are taken again, with the released values that it holds; nothi
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +18,10 @@ from dpbandits.live.configuration import Configuration, read_format, read_sticky
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Learner
+from dpbandits.live.log import Record
 from dpbandits.live.policy_names import policy_of
 from dpbandits.live.reading import read_log
+from dpbandits.live.records import is_forgetting
 from dpbandits.live.schedule_cost import TOLERANCE
 from dpbandits.live.snapshots import begun_learner, is_piece_taken, pieces_of, settle
 from dpbandits.mechanisms import SecureNoise
@@ -50,7 +53,16 @@ def resumed_learner(
         _check_same_configuration(journal, {**earlier, **beginning}, {**asked, **request.to_dict()})
         return request
 
-    return read_log(journal.records(), f"journal {journal.path}", journal.acknowledged, as_asked, source)
+    records = _with_forgetting_noted(journal)
+    return read_log(records, f"journal {journal.path}", journal.acknowledged, as_asked, source)
+
+
+def _with_forgetting_noted(journal: Journal) -> Iterator[Record]:
+    """Yield the records of a journal; one that still has what was forgotten is asked for a snapshot."""
+    for record in journal.records():
+        if is_forgetting(record):
+            journal.ask_for_snapshot()
+        yield record
 
 
 @clean

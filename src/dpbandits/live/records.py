@@ -48,6 +48,11 @@ def forgetting_record(unit: str) -> Record:
     return {"forget": unit}
 
 
+def is_forgetting(record: Record) -> bool:
+    """Tell whether a record is that of somebody who is forgotten."""
+    return "forget" in record
+
+
 def one_record(steps: list[Record], time: float | None = None) -> Record:
     """Return the record of steps that were taken together: on disk are all of them or none.
 
