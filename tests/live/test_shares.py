@@ -33,5 +33,5 @@ def test_visits_are_no_decisions_and_an_arm_without_free_places_gets_no_share() 
     assert [a.arm for a in visits] == ["A", "A"]
     assert learner_of(bandit).counts.decisions == 1
     given = [bandit.assign(unit=n).arm for n in range(12)]
-    # One place of A is left, which its share brings to the second. Then that does not matter any more: they come in turn.
+    # One place of A is left, which its share brings to the second. Then its share is idle: they come in turn.
     assert given == ["B", "A"] * 6
