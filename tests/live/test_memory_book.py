@@ -112,6 +112,21 @@ def test_a_place_is_gone_when_it_was_answered() -> None:
     assert filled.book.awaited_arms() == {0, 1}  # that of arm 0 is answered, and in a block that is not full
 
 
+@pytest.mark.parametrize("batch", [1, 50, 1000])
+def test_places_whose_windows_are_over_do_not_pile_up(batch: int) -> None:
+    """However many are assigned between two looks at the clock, answered or not."""
+    book = MemoryBook(1, False)
+    number = 0
+    for time in range(5000 // batch):
+        for _ in range(batch):
+            number += 1
+            book.add(number, Place(0, None, time + 2.5), NOBODY, 0, False)
+        book.answer(number, None, None)
+        book.due(float(time))
+        assert len(book.places) <= 3 * batch + 1
+        assert book.place(number) == Place(0, None, time + 2.5, True)
+
+
 def test_nothing_is_remembered_of_people_without_a_name() -> None:
     book = MemoryBook(2, False)
     book.add(1, Place(0, 0), NOBODY, 1, False)

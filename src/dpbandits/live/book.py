@@ -70,9 +70,9 @@ class Book(Protocol):
         """
 
     def place(self, number: int) -> Place | None:
-        """Return the place of an assignment; None once nothing can be answered any more.
+        """Return the place of an assignment.
 
-        That is when its window is over or, where there is none, once it was answered.
+        It is None once it was answered, if there is no window. If there is one, it is None at some time after that.
         """
 
     def answer_key(self, number: int) -> str | None:
