@@ -46,7 +46,9 @@ class MemoryBook:
         self.places: dict[int, Place] = {}  # by number: all that are open and, with windows, those not over
         self.answer_keys: dict[int, str] = {}
         self.answered: list[int] = []  # those with a key, in the order in which they came
-        self.people: dict[str, PastAssignment] = {}
+        # Of every person, what PastAssignment has. The garbage collector passes over plain tuples of plain values; a
+        # million NamedTuples would make it stop a step for a fifth of a second.
+        self.people: dict[str, Row] = {}
         self.units: list[str] = []  # in the order in which they came
         self.visits: dict[str, Row] = {}  # by key: arm, number, person
         self.visit_keys: dict[str, list[str]] = {}  # of every person who has any
@@ -60,7 +62,8 @@ class MemoryBook:
 
     def person(self, unit: str) -> PastAssignment | None:
         """Return what is remembered about a person: None if nothing, FORGOTTEN if they were forgotten."""
-        return self.people.get(unit)
+        row = self.people.get(unit)
+        return None if row is None else PastAssignment(*row)
 
     def visit(self, key: str) -> PastAssignment | None:
         """Return the assignment of a visit; None if it is new."""
@@ -72,7 +75,7 @@ class MemoryBook:
         if self.people[unit] == FORGOTTEN:
             return
         self._note_person(unit)
-        self.people[unit] = FORGOTTEN
+        self.people[unit] = tuple(FORGOTTEN)
         for key in self.visit_keys.pop(unit, ()):
             del self.visits[key]
 
@@ -87,7 +90,7 @@ class MemoryBook:
                 self._note_person(unit)
             else:
                 self.units.append(unit)
-            self.people[unit] = PastAssignment(entered, arm, number)
+            self.people[unit] = (entered, arm, number)
         if key is not None:
             self._keep_visit(unit, key, arm, number)
         if not self.places:
@@ -247,7 +250,7 @@ class MemoryBook:
     def _take_people(self, *columns: list[Any]) -> None:
         for unit, entered, arm, number in zip(*columns, strict=True):
             if unit not in self.people:
-                self.people[unit] = PastAssignment(entered, arm, number)
+                self.people[unit] = (entered, arm, number)
                 self.units.append(unit)
                 self.newest = max(self.newest, number)
 
@@ -269,4 +272,4 @@ class MemoryBook:
 
     def _note_person(self, unit: str) -> None:
         if self._snapshot is not None:
-            self._snapshot.note_person(unit, self.people[unit])
+            self._snapshot.note_person(unit, PastAssignment(*self.people[unit]))
