@@ -248,7 +248,7 @@ def test_a_batch_with_one_bad_answer_changes_nothing(answers: Any, kind: Any, me
         ("abc", "Expected units='abc' to be a list"),
         (None, "Expected units=None to be a list"),
         (["a", 1.5], r"Expected unit=1\.5 to be text or a whole number"),
-        (["a", ""], "Expected a unit of 1 to"),
+        (["a", ""], "Expected unit='' to be text of 1 to 10000 characters or a whole number of up to 4300 digits"),
     ],
 )
 def test_a_batch_with_one_bad_person_changes_nothing(people: Any, message: str) -> None:

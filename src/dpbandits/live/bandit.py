@@ -15,10 +15,11 @@ from dpbandits._frames import clean
 from dpbandits._phrases import count_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live import persistence
+from dpbandits.live.arms import arm_names
 from dpbandits.live.assignments import Assignment
 from dpbandits.live.book import FORGOTTEN
 from dpbandits.live.closings import Closing, PassedAnswer, check_open, checked_closings
-from dpbandits.live.configuration import Configuration, Terms, arm_names, declared_horizon
+from dpbandits.live.configuration import Configuration, Terms, declared_horizon
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.experiment_view import ExperimentView
 from dpbandits.live.journal import Journal, journal_at
@@ -168,8 +169,8 @@ class Bandit(ExperimentView):
         A person with a name enters at most `contributions` times. Then, or when nothing more can enter, they get their
         latest assignment again: the same one, whether it is still open or not. They also do while its window runs, if
         there is one. So where one reward of a person enters, which is the default, to ask twice does no harm. Otherwise
-        a `key` tells a visit from one that is asked for again: for the same person with the same key it is the same
-        assignment. Blocks that are due are released first.
+        a `key` tells a visit from one that is asked for again: for the same person with the key of an assignment it is
+        that one. Blocks that are due are released first.
 
         Args:
             unit: the name of the person; None for somebody without a name.
@@ -213,11 +214,11 @@ class Bandit(ExperimentView):
         Args:
             assignment: the assignment, or its id.
             reward: within the bounds of the rewards.
-            key: the name of the answer, if it may be passed again.
+            key: the name of the answer, if it may be passed again. Let it name nobody: `forget` leaves it.
 
         Raises:
             AlreadyClosed: the assignment was closed before, without this key.
-            WindowClosed: its window is over, whether it was closed before or not.
+            WindowClosed: its window is over, whether it was closed before or not, and it is no repetition.
             InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit. Nothing has
                 changed.
             JournalError: the step could not be written down; open the journal again.

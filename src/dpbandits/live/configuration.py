@@ -5,24 +5,21 @@ bandit begins, and written down: the same numbers are used wherever the bandit g
 """
 
 import math
-import numbers
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
+from dpbandits.live.arms import number_of_arm, numbers_of
 from dpbandits.live.policy_names import current_live_settings, policy_from, written_form
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.shares import checked_shares
 from dpbandits.live.timing import Timing, validated_timing, validated_window
 from dpbandits.policies import Policy
-from dpbandits.policies.policy import MAX_ARMS, MAX_HORIZON
+from dpbandits.policies.policy import MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
 
 # Of the configuration, wherever it is written down. What each one changed:
@@ -32,8 +29,6 @@ from dpbandits.privacy import Guarantee, group_guarantee
 #   4    `window`, `timing`, `shares`
 FORMATS = (1, 2, 3, 4)
 _SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
-_LONGEST_NAME = 200
-_LARGEST_NAME = 2**63
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,18 +60,11 @@ class Configuration:
 
     def arm_number(self, arm: str | int) -> int:
         """Return the number of the arm with this name."""
-        try:
-            number = None if isinstance(arm, bool | float) else self._numbers.get(arm)
-        except TypeError:  # not even hashable
-            number = None
-        if number is None:
-            names = ", ".join(map(repr, self.arms[:10])) + (", ..." if len(self.arms) > 10 else "")
-            raise InvalidInput(f"Expected arm={value_text(arm)} to be one of {names}.")
-        return number
+        return number_of_arm(arm, self._numbers)
 
     @cached_property
     def _numbers(self) -> dict[str | int, int]:
-        return {arm: number for number, arm in enumerate(self.arms)}
+        return numbers_of(self.arms)
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], policy: Policy | None = None) -> "Configuration":
@@ -93,7 +81,7 @@ class Configuration:
             accept_delta=plain["accept_delta"],
             grid_bits=plain["grid_bits"],
             sticky=read_sticky(plain),
-            **read_timing(plain, len(plain["arms"])),
+            **read_timing(plain, plain["arms"]),
             file_format=file_format,
         )
         if configuration.to_dict() != plain:
@@ -187,7 +175,7 @@ def read_sticky(plain: dict[str, Any]) -> bool:
     return _validate.flag(sticky=plain["sticky"]) if plain["format"] >= 3 else False
 
 
-def read_timing(plain: dict[str, Any], arms: int) -> dict[str, Any]:
+def read_timing(plain: dict[str, Any], arms: Sequence[str | int]) -> dict[str, Any]:
     """Return when blocks are released and which shares arms have, by a configuration that was written down."""
     if plain["format"] < 4:
         return {}
@@ -212,32 +200,6 @@ def check_delta(delta: float, horizon: float) -> None:
     raise InvalidInput(
         f"Expected delta={delta:.3g} in [0, {0.1 / horizon:.3g}], which is 1/(10 horizon): "
         "more could give up single people. Pass accept_delta=True to allow it."
-    )
-
-
-def arm_names(arms: int | Sequence[str | int]) -> tuple[str | int, ...]:
-    """Return the names of the arms: those given, or 0, 1, ... for a number of arms."""
-    if isinstance(arms, numbers.Real):
-        return tuple(range(_validate.integer(f"[2, {MAX_ARMS}]", arms=arms)))
-    if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise InvalidInput(
-            f"Expected arms={value_text(arms)} to be a list of names or a whole number in [2, {MAX_ARMS}]."
-        )
-    names = tuple(_arm_name(arm) for arm in arms)
-    _validate.integer(f"[2, {MAX_ARMS}]", **{"number of arms": len(names)})
-    doubled = [str(arm) for arm, times in Counter(names).items() if times > 1]
-    if doubled:
-        raise InvalidInput(f"Expected different arms: {', '.join(doubled[:5])} is there more than once.")
-    return names
-
-
-def _arm_name(arm: object) -> str | int:
-    if isinstance(arm, numbers.Integral) and not isinstance(arm, bool) and abs(int(arm)) < _LARGEST_NAME:
-        return int(arm)  # a plain one, also for a NumPy integer
-    if isinstance(arm, str) and 0 < len(arm) <= _LONGEST_NAME:
-        return str(arm)
-    raise InvalidInput(
-        f"Expected arm={value_text(arm)} to be a name of 1 to {_LONGEST_NAME} characters or a whole number."
     )
 
 

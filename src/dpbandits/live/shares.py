@@ -5,26 +5,30 @@ from collections.abc import Mapping, Sequence
 from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
+from dpbandits.live.arms import number_of_arm, numbers_of
 from dpbandits.live.counts import Counts
 
 
 def validated_shares(shares: Mapping[str | int, float] | None, arms: Sequence[str | int]) -> tuple[float, ...] | None:
-    """Return for every arm which share of all decisions it gets at least; None if no arm has one."""
-    if not shares:
+    """Return for every arm which share of all decisions it gets at least; None if nothing was asked for."""
+    if shares is None:
         return None
     if not isinstance(shares, Mapping):
         raise InvalidInput(f"Expected shares={value_text(shares)} to be a mapping of arms to numbers, or None.")
-    unknown = [arm for arm in shares if arm not in arms]
-    if unknown:
-        raise InvalidInput(f"Expected shares of arms, and {value_text(unknown[0])} is none.")
-    return checked_shares([shares.get(arm, 0.0) for arm in arms], len(arms))
+    if not shares:
+        return None
+    numbers = numbers_of(arms)
+    given = {number_of_arm(arm, numbers): share for arm, share in shares.items()}
+    return checked_shares([given.get(number, 0.0) for number in range(len(arms))], arms)
 
 
-def checked_shares(shares: Sequence[float], arms: int) -> tuple[float, ...]:
+def checked_shares(shares: Sequence[float], arms: Sequence[str | int]) -> tuple[float, ...]:
     """Return shares, one for every arm, if together they leave something to the policy."""
-    if len(shares) != arms:
-        raise InvalidInput(f"Expected a share for each of {arms} arms, not {len(shares)}.")
-    plain = tuple(_validate.real("[0, 1)", **{f"share of arm {arm}": share}) for arm, share in enumerate(shares))
+    if len(shares) != len(arms):
+        raise InvalidInput(f"Expected a share for each of {len(arms)} arms, not {len(shares)}.")
+    plain = tuple(
+        _validate.real("[0, 1)", **{f"share of {arm!r}": share}) for arm, share in zip(arms, shares, strict=True)
+    )
     if not sum(plain) < 1:
         raise InvalidInput(
             f"Expected shares={value_text(list(shares))} to be less than 1 together: the rest is chosen."

@@ -16,6 +16,7 @@ from dpbandits import _validate
 from dpbandits.errors import InvalidInput
 
 _LONGEST = 10_000
+_MOST_DIGITS = 4300  # which Python writes, unless it is told otherwise
 _DIGEST = 16  # bytes
 _HASH = re.compile(f"[0-9a-f]{{{2 * _DIGEST}}}")
 
@@ -69,10 +70,13 @@ class Units:
             raise InvalidInput(f"Expected unit={_validate.value_text(unit)} to be text or a whole number.")
         try:
             name = unicodedata.normalize("NFC", str(unit))  # "é" can be written in two ways
-        except ValueError:  # an integer of thousands of digits
+        except ValueError:  # an integer with more digits than Python writes
             name = ""
         if not 0 < len(name) <= _LONGEST:
-            raise InvalidInput(f"Expected a unit of 1 to {_LONGEST} characters or a whole number of that many digits.")
+            raise InvalidInput(
+                f"Expected unit={_validate.value_text(unit)} to be text of 1 to {_LONGEST} characters or a whole "
+                f"number of up to {_MOST_DIGITS} digits."
+            )
         # "7" and 7 are the same person: they are likely to be the same identifier, once from a table, once from a URL.
         return self._hash(name)
 

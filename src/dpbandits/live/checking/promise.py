@@ -10,6 +10,7 @@ from typing import Any
 from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
+from dpbandits.live.arms import arm_names
 from dpbandits.live.blocks import Schedule, entering_limit, schedule_of
 from dpbandits.live.checking.recomputed_cost import block_of, whole_cost, whole_cost_at
 from dpbandits.live.checking.verdict import BrokenPromise, Undecidable, cost_text, distinct_texts
@@ -17,7 +18,6 @@ from dpbandits.live.configuration import (
     FORMATS,
     Configuration,
     Terms,
-    arm_names,
     check_delta,
     declared_horizon,
     read_sticky,
@@ -143,9 +143,10 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
     policy = _policy(content["policy"], kind, content["format"])
     columns = {field for field in content if field not in TERMS}
     try:
+        arms = arm_names(_checked_list(content["arms"]))
         configuration = Configuration(
             policy=policy,
-            arms=arm_names(_checked_list(content["arms"])),
+            arms=arms,
             horizon=declared_horizon(policy, content["horizon"]),
             rewards=RewardScale(
                 tuple(_checked_list(content["reward_bounds"])),
@@ -156,7 +157,7 @@ def _configuration(content: dict[str, Any], kind: type[Policy] | None) -> Config
             accept_delta=_validate.flag(accept_delta=content["accept_delta"]),
             grid_bits=SecureNoise(content["grid_bits"]).grid_bits,
             sticky=read_sticky(content),
-            **read_timing(content, len(content["arms"])),
+            **read_timing(content, arms),
             file_format=content["format"],
         )
     except KeyError as problem:
