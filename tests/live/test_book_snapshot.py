@@ -12,7 +12,7 @@ from dpbandits.live.memory_book import MemoryBook
 from insides import learner_of
 from shared_noise import SharedNoise
 
-NAMES = {"blocks", "places", "people", "answers", "visits"}
+NAMES = {"blocks", "places", "people", "forgotten", "answers", "visits"}
 Tables = dict[str, Any]
 
 
@@ -26,6 +26,7 @@ def tables_of(book: MemoryBook) -> Tables:
         },
         "places": dict(book.places),
         "people": dict(book.people),
+        "forgotten": list(book.forgotten),
         "answers": dict(book.answer_keys),
         "visits": dict(book.visits),
     }

@@ -2,7 +2,6 @@
 
 import errno
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,17 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live import Assignment, journal, journal_snapshot
-from dpbandits.live.book import FORGOTTEN
 from dpbandits.live.journal_snapshot import path_of_snapshot
 from insides import journal_of, state_of
 from journal_lines import records_in
 
 POLICY = dpb.recommended(epsilon=30.0)
+
+
+def rows_of(journal: Path, table: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a table in the snapshot with which a journal begins."""
+    pieces = [record["piece"] for record in records_in(journal) if "piece" in record]
+    return [row for piece in pieces for row in zip(*piece.get(table, []), strict=True)]
 
 
 def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Path) -> None:
@@ -38,7 +42,7 @@ def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Pa
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     assert state_of(bandit) == state
     assert bandit.assign(unit="Ada").id == ""
-    with pytest.raises(dpb.InvalidInput, match="Expected assignment='' to be one of this bandit"):
+    with pytest.raises(dpb.InvalidInput, match="Expected assignment='' to be one of this bandit, not that of somebody"):
         bandit.close(bandit.assign(unit="Ada"), 1.0)
 
 
@@ -53,9 +57,27 @@ def test_the_link_is_gone_from_the_journal_after_the_next_snapshot(tmp_path: Pat
     content = path.read_text()
     assert content.count(record["unit"]) == 1
     assert record["key"] not in content
-    people = [piece["piece"]["people"] for piece in records_in(path) if "people" in piece.get("piece", {})]
-    assert len(people) == 1
-    assert [0, -1, 0] in [list(row[1:]) for row in zip(*people[0], strict=True)]
+    assert rows_of(path, "people") == [(records_in(path)[-1]["unit"], 1, 1, 2)]
+    assert rows_of(path, "forgotten") == [(record["unit"],)]
+
+
+def test_where_the_forgotten_are_in_a_file_does_not_tell_when_they_came(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = dpb.Bandit(POLICY, ["A", "B"], journal=path)
+    bandit.assign_many(range(60))
+    forgotten = range(3, 60, 5)
+    units = [step["unit"] for step in records_in(path)[1]["batch"]]
+    for n in forgotten:
+        bandit.forget(n)
+    bandit.detach()
+    hashes = [units[n] for n in forgotten]
+    assert hashes != sorted(hashes)
+    assert [unit for (unit,) in rows_of(path, "forgotten")] == sorted(hashes)
+    assert [row[0] for row in rows_of(path, "people")] == [unit for unit in units if unit not in hashes]
+    again = dpb.Bandit(POLICY, ["A", "B"], journal=path)
+    again.forget(0)
+    again.detach()
+    assert [unit for (unit,) in rows_of(path, "forgotten")] == sorted([units[0], *hashes])
 
 
 def test_a_name_is_needed_to_forget() -> None:
@@ -115,19 +137,14 @@ def test_who_is_forgotten_while_a_snapshot_is_written_is_out_of_the_next_one(
     bandit.assign(unit="Cy")
     assert path_of_snapshot(str(path)).exists()
     bandit.forget("Ada")
-    links = []
+    links: list[set[tuple[Any, ...]]] = []
     for _ in range(50):  # nothing is written of these steps but parts of snapshots
         inode = path.stat().st_ino
         bandit.assign(unit="Bo")
         if path.stat().st_ino != inode:
-            rows = [row for piece in records_in(path) for row in people_of(piece.get("piece", {}))]
-            links.append(next(tuple(row[1:]) for row in rows if row[0] == person))
-    assert links == [(1, 0, 1), FORGOTTEN]
+            links.append({row for row in rows_of(path, "people") if row[0] == person})
+    assert links == [{(person, 1, 0, 1)}, set()]
     assert key not in path.read_text()
-
-
-def people_of(piece: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    return zip(*piece.get("people", []), strict=True)
 
 
 def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(

@@ -8,7 +8,7 @@ of two rows that speak of the same thing, the first one is right.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dpbandits.live.book import PastAssignment, Place
+from dpbandits.live.book import FORGOTTEN, PastAssignment, Place
 
 if TYPE_CHECKING:
     from dpbandits.live.memory_book import MemoryBook, PendingBlock
@@ -31,6 +31,7 @@ class BookSnapshot:
         self._blocks = list(book.pending)
         # Rows are added at the end of these, and never removed.
         self._people, self._answers, self._visits = len(book.units), len(book.answered), len(book.visit_order)
+        self._forgotten = list(book.forgotten)
 
     def note_person(self, unit: str, latest: PastAssignment) -> None:
         """Note what is remembered about a person, before that changes."""
@@ -73,7 +74,10 @@ class BookSnapshot:
                 yield "places", open_rows[first : first + ROWS]
         for start in range(0, self._people, ROWS):
             units = book.units[start : min(start + ROWS, self._people)]
-            yield "people", [(unit, *book.people[unit]) for unit in units]
+            # Of those who were forgotten meanwhile there is a note, the others have a table of their own.
+            yield "people", [(unit, *book.people[unit]) for unit in units if book.people[unit] != FORGOTTEN]
+        for start in range(0, len(self._forgotten), ROWS):
+            yield "forgotten", [(unit,) for unit in self._forgotten[start : start + ROWS]]
         for start in range(0, self._answers, ROWS):
             numbers_answered = book.answered[start : min(start + ROWS, self._answers)]
             yield "answers", [(number, book.answer_keys[number]) for number in numbers_answered]

@@ -3,6 +3,7 @@
 What it holds can be written down piece by piece while steps go on (live/book_snapshot.py).
 """
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class MemoryBook:
         # million NamedTuples would make it stop a step for a fifth of a second.
         self.people: dict[str, Row] = {}
         self.units: list[str] = []  # in the order in which they came
+        self.forgotten: list[str] = []  # sorted, so that the order does not tell when they came
         self.visits: dict[str, Row] = {}  # by key: arm, number, person
         self.visit_keys: dict[str, list[str]] = {}  # of every person who has any
         self.visit_order: list[str] = []
@@ -76,6 +78,7 @@ class MemoryBook:
             return
         self._note_person(unit)
         self.people[unit] = tuple(FORGOTTEN)
+        insort(self.forgotten, unit)
         for key in self.visit_keys.pop(unit, ()):
             del self.visits[key]
 
@@ -220,6 +223,7 @@ class MemoryBook:
             "blocks": self._take_blocks,
             "places": self._take_places,
             "people": self._take_people,
+            "forgotten": self._take_forgotten,
             "answers": self._take_answers,
             "visits": self._take_visits,
         }
@@ -253,6 +257,10 @@ class MemoryBook:
                 self.people[unit] = (entered, arm, number)
                 self.units.append(unit)
                 self.newest = max(self.newest, number)
+
+    def _take_forgotten(self, units: list[str]) -> None:
+        self.people.update((unit, tuple(FORGOTTEN)) for unit in units)
+        self.forgotten.extend(units)
 
     def _take_answers(self, *columns: list[Any]) -> None:
         for number, key in zip(*columns, strict=True):
