@@ -93,13 +93,23 @@ def test_an_undecided_experiment(tmp_path: Path) -> None:
 
 
 def test_what_is_not_protected_depends_on_timing(tmp_path: Path) -> None:
+    text = read(bandit_of(), tmp_path).text
+    assert 'with a window and timing="sealed" it would not.' in text
     text = read(bandit_of(window=3600), tmp_path).text
     assert "that somebody took part, and when an answer comes." in text
+    assert 'the time of a release tells something; with timing="sealed" it would not.' in text
     assert "More will be released as answers come in." in text
     text = read(bandit_of(window=3600, timing="sealed"), tmp_path).text
     assert "that somebody took part. Whether and when they answered is protected like the answer itself" in text
-    assert "answers are taken for 3600 seconds, and released when that time is over, whatever has come" in text
+    assert "a block of assignments is released 3600 seconds after its last one, whatever has come." in text
     assert "More will be released as windows close." in text
+
+
+def test_what_was_fixed_at_the_start_and_shows_in_the_numbers_is_said(tmp_path: Path) -> None:
+    assert "fixed at the start:" not in read(bandit_of(), tmp_path).text
+    text = read(bandit_of(window=3600, shares={"control": 0.125, "drug B": 1 / 3}), tmp_path).text
+    assert "Answers are taken for 3600 seconds." in text
+    assert "The least shares of decisions that enter, fixed at the start: control 12.5%, drug B 33.33%." in text
 
 
 def test_an_empty_experiment(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def _arms(findings: Findings, most: int) -> list[Block]:
             "their noise. With 95% confidence all of them are right, for all arms and at every look, if the rewards of "
             "an arm are independent with the same mean. A missing answer counts as "
             f'{findings.overview.configuration.rewards.default:g}. "Released" is how many rewards are in releases.'
-            f"{_missing_arms_text(findings)}"
+            f"{_fixed_text(findings)}{_missing_arms_text(findings)}"
         ),
         Pictures(pictures),
         Table(header, tuple(rows), numeric=True),
@@ -159,6 +159,18 @@ def _comparisons(findings: Findings) -> list[Block]:
             )
         )
     return blocks
+
+
+def _fixed_text(findings: Findings) -> str:
+    """Return what the owner has fixed at the start that shows in these numbers."""
+    configuration = findings.overview.configuration
+    window = "" if configuration.window is None else f" Answers are taken for {configuration.window:g} seconds."
+    if configuration.shares is None:
+        return window
+    least = [
+        f"{name} {100 * share:.4g}%" for name, share in zip(findings.names, configuration.shares, strict=True) if share
+    ]
+    return f"{window} The least shares of decisions that enter, fixed at the start: {', '.join(least)}."
 
 
 def _missing_arms_text(findings: Findings) -> str:
@@ -212,12 +224,13 @@ def _plain_words(guarantee: Guarantee, contributions: int) -> str:
 def _not_protected(configuration: Configuration) -> str:
     if configuration.timing == "sealed":
         return (
-            "that somebody took part. Whether and when they answered is protected like the answer itself: answers are "
-            f"taken for {configuration.window:g} seconds, and released when that time is over, whatever has come."
+            "that somebody took part. Whether and when they answered is protected like the answer itself: a block of "
+            f"assignments is released {configuration.window:g} seconds after its last one, whatever has come."
         )
+    sealed = 'timing="sealed"' if configuration.window is not None else 'a window and timing="sealed"'
     return (
-        "that somebody took part, and when an answer comes. If bad news comes sooner than good news, close "
-        'assignments a fixed time after they were made, or use a window and timing="sealed".'
+        "that somebody took part, and when an answer comes. If bad news comes sooner than good news, the time of a "
+        f"release tells something; with {sealed} it would not."
     )
 
 
