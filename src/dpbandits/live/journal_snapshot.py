@@ -8,7 +8,6 @@ power fails, one of the two is there, whole.
 
 import os
 import stat
-import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -56,7 +55,6 @@ class JournalSnapshot:
         self.size = 0  # of the snapshot alone, once it is finished
         remove_unfinished(journal.place)
         self._file = PrivateFile(path_of_snapshot(journal.place), "snapshot of a journal")
-        weakref.finalize(self, self._file.close)
         try:
             self._file.make()
             self._file.cut_off(0)

@@ -5,6 +5,7 @@
 What is passed was checked before. A step that fails halfway leaves the lock midway, and nothing comes after it.
 """
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 
@@ -42,6 +43,7 @@ class LoggedSteps:
         self._witness = witness
         self._clock = clock
         self._latest: float | None = None  # the latest time at which the book was asked what is due
+        self._has_warned = False  # of a clock that was put back
         self._lock = lock
 
     def now(self) -> float | None:
@@ -51,8 +53,19 @@ class LoggedSteps:
         """
         if self._clock is None:
             return None
-        time = self._learner.counts.later(reading(self._clock))
-        return time if self._latest is None else max(self._latest, time)
+        time = reading(self._clock)
+        latest = self._learner.counts.later(time)
+        if self._latest is not None:
+            latest = max(self._latest, latest)
+        if latest - time > (self._learner.configuration.window or 0.0) and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"The clock says {time:.17g}, {latest - time:.3g} seconds less than once before: until it is there "
+                "again no block is due and no window ends. If it was wrong then, go on with a clock that adds as much.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return latest
 
     def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[Assignment]:
         """Release what is due, and hand out."""

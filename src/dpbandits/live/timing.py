@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dpbandits import _validate
+from dpbandits._phrases import one_line
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput, WrongKind
 
@@ -49,7 +50,11 @@ def validated_clock(clock: Any, window: float | None) -> Clock | None:
 
 def reading(clock: Clock) -> float:
     """Return what the clock says, in seconds."""
-    return _validate.real(_READINGS, **{"the clock's time": clock()})
+    try:
+        time = clock()
+    except Exception as problem:  # noqa: BLE001  (it knows nothing secret, so its own words may be shown)
+        raise InvalidInput(f"The clock did not answer: {type(problem).__name__}: {one_line(problem)}") from None
+    return _validate.real(_READINGS, **{"the clock's time": time})
 
 
 def is_reading(value: object) -> bool:
