@@ -72,7 +72,7 @@ def all_of(learner: Learner) -> dict[str, Any]:
     found: dict[str, Any] = first
     for piece in others:
         for table, columns in piece.items():
-            if table not in found:
+            if not found.get(table):
                 found[table] = columns
             elif table == "ledger":
                 found[table] += columns

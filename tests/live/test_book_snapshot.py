@@ -111,6 +111,30 @@ def test_a_snapshot_that_is_given_up_costs_nothing_more() -> None:
     assert crowd.book._snapshot is None
 
 
+def test_a_snapshot_ends_where_another_one_is_begun() -> None:
+    """What changes is noted for the newer one alone, so the older one would be of two moments."""
+    crowd = Crowd(1, None)
+    for _ in range(50):
+        crowd.step()
+    older = crowd.book.pieces()
+    next(older)
+    expected = tables_of(crowd.book)
+    newer = crowd.book.pieces()
+    pieces = [next(newer)]
+    crowd.step()
+    with pytest.raises(dpb.StepError, match="Another snapshot was begun"):
+        next(older)
+    for piece in newer:
+        pieces.append(piece)
+        crowd.step()
+    fresh = MemoryBook(3, crowd.book._is_cumulative)
+    for piece in pieces:
+        fresh.take_piece(piece)
+    fresh.settle()
+    found = tables_of(fresh)
+    assert without_the_forgotten(found, crowd.forgotten) == without_the_forgotten(expected, crowd.forgotten)
+
+
 def test_a_piece_is_small_however_much_there_is() -> None:
     book = MemoryBook(2, False)
     bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), 2)

@@ -9,7 +9,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live import Assignment, journal, journal_snapshot
-from dpbandits.live.journal_snapshot import path_of_snapshot
+from dpbandits.live.journal_snapshot import UNFINISHED, path_of_snapshot
 from insides import journal_of, state_of
 from journal_lines import records_in
 
@@ -155,7 +155,7 @@ def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(
     real, failures = os.write, []
 
     def full(file: int, content: bytes) -> int:
-        if os.readlink(f"/proc/self/fd/{file}").endswith(".snapshot"):
+        if os.readlink(f"/proc/self/fd/{file}").endswith(UNFINISHED):
             failures.append(file)
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(file, content)
@@ -166,7 +166,9 @@ def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(
             bandit.assign(unit=n)
         assert len(failures) == 1  # and not at every step
         patched.setattr(journal, "SHORTEST_STEPS", 100)
-        bandit.detach()  # which does not wait for room
+        with pytest.raises(dpb.JournalError, match=r"still in the journal .* \(No space left on device\)"):
+            bandit.detach()  # which does not wait for room
+        bandit.detach()
         assert len(failures) == 2
     assert key in path.read_text()
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)

@@ -23,7 +23,7 @@ import pytest
 import dpbandits as dpb
 import program_to_kill
 from dpbandits.live import journal
-from dpbandits.live.journal_snapshot import path_of_snapshot
+from dpbandits.live.journal_snapshot import UNFINISHED, path_of_snapshot
 from frames import LIBRARY, found_in_frames, library_frames
 from insides import journal_of, learner_of, state_of
 from shared_noise import SharedNoise
@@ -34,6 +34,7 @@ GRID_BITS = 24
 REWARD = 0.7182818
 ENCODED = str(round(REWARD * 2**GRID_BITS))
 POLICY = dpb.DPUCBInt(epsilon=9.0, delta=0.0, horizon=60)
+WINDOW = 60.0
 Step = Callable[[dpb.Bandit], Any]
 
 
@@ -50,8 +51,32 @@ class RememberedNoise(SharedNoise):
         return drawn
 
 
-def opened(path: Path, noise: SharedNoise | None = None) -> dpb.Bandit:
-    return dpb.Bandit(POLICY, ["A", "B"], journal=path, noise=noise or SharedNoise(1, GRID_BITS))
+class Clock:
+    """The time of scenes that have a window."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+CLOCK = Clock()
+OPEN: dict[str, Any] = {"window": WINDOW, "clock": CLOCK}
+SEALED: dict[str, Any] = {**OPEN, "timing": "sealed"}
+
+
+def opened(path: Path, noise: SharedNoise | None = None, **options: Any) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, ["A", "B"], journal=path, noise=noise or SharedNoise(1, GRID_BITS), **options)
+
+
+def when_it_is_over(step: Step) -> Step:
+    """Return the step, taken when the windows of all assignments are over."""
+
+    def late(bandit: dpb.Bandit) -> Any:
+        CLOCK.now = WINDOW
+        return step(bandit)
+
+    return late
 
 
 def mark_of(path: Path) -> Path:
@@ -62,25 +87,35 @@ def oldest(bandit: dpb.Bandit) -> Any:
     return bandit.open_assignments()[0]
 
 
+def what_counts(bandit: dpb.Bandit) -> dict[str, Any]:
+    """Return the state of a bandit but for places whose windows end in a step: a book lets go of them when it likes."""
+    state = state_of(bandit)
+    rows = [row for row in zip(*state.get("places", []), strict=True) if row[3] is None or row[3] > WINDOW]
+    return {**state, "places": rows}
+
+
 class Scene:
     """A journal before a step, the state before and after it, and what the step draws and shows."""
 
-    def __init__(self, folder: Path, step: Step, closed: int) -> None:
+    def __init__(self, folder: Path, step: Step, closed: int, options: dict[str, Any]) -> None:
         path = folder / "scene"
-        bandit = opened(path)
-        for _ in range(8):
-            bandit.assign()
+        self.options = options
+        CLOCK.now = 0.0
+        bandit = opened(path, **options)
+        for person in range(8):
+            bandit.assign(unit=person)
         for _ in range(closed):
             bandit.close(oldest(bandit), REWARD)
         self.step = step
-        self.before = state_of(bandit)
+        self.before = what_counts(bandit)
         rows = len(bandit.ledger)
         bandit.detach()
         self.files = path.read_bytes(), mark_of(path).read_bytes()
         noise = RememberedNoise(1, GRID_BITS)
-        bandit = opened(path, noise)
+        bandit = opened(path, noise, **options)
         step(bandit)
-        self.after = state_of(bandit)
+        self.after = what_counts(bandit)
+        self.states = [self.before, self.after]
         values = [row.content["value"] for row in list(bandit.ledger)[rows:]]
         self.is_release = bool(values)
         self.written = path.stat().st_size - len(self.files[0])
@@ -88,14 +123,21 @@ class Scene:
         self.secrets += [str(round(value * 2**GRID_BITS)) for value in values]
         assert noise.remembered
         bandit.detach()
+        if CLOCK.now:  # what was due is released in a record of its own
+            between = self.begin(path)
+            CLOCK.now = WINDOW
+            between.release_due()
+            self.states.append(what_counts(between))
+            between.detach()
 
     def begin(self, path: Path) -> dpb.Bandit:
         """Return a bandit before the step."""
         for file, content in zip((path, mark_of(path)), self.files, strict=True):
             file.write_bytes(content)
             file.chmod(0o600)
-        bandit = opened(path)
-        assert state_of(bandit) == self.before
+        CLOCK.now = 0.0
+        bandit = opened(path, **self.options)
+        assert what_counts(bandit) == self.before
         return bandit
 
     def check(self, path: Path, bandit: dpb.Bandit, problem: BaseException | None) -> None:
@@ -104,18 +146,18 @@ class Scene:
             assert found_in_frames(problem, *self.secrets) == []
         seen: dict[str, Any] = {}
         try:
-            seen = state_of(bandit) if bandit.ledger else {}
+            seen = what_counts(bandit) if bandit.ledger else {}
         except dpb.StepError:  # it refuses
             pass
         else:
-            assert seen in (self.before, self.after)
+            assert seen in self.states
         try:
             bandit.detach()
         except dpb.StepError:  # interrupted as it left the lock, where Python takes no interrupts
             journal_of(bandit).close()
-        again = opened(path)
-        state = state_of(again)
-        assert state in (self.before, self.after)
+        again = opened(path, **self.options)
+        state = what_counts(again)
+        assert state in self.states
         if problem is None:
             assert state == self.after  # acknowledged
         if seen:
@@ -126,14 +168,24 @@ class Scene:
         again.detach()
 
 
-STEPS: dict[str, tuple[Step, int]] = {
-    "assign": (lambda bandit: bandit.assign(unit="somebody"), 3),
-    "select": (lambda bandit: bandit.select(), 3),
-    "close": (lambda bandit: bandit.close(oldest(bandit), REWARD), 1),
-    "release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 2),
-    "second release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 6),
-    "assign many": (lambda bandit: bandit.assign_many(["somebody", "somebody else", "somebody"]), 3),
-    "release of many": (lambda bandit: bandit.close_many([(a, REWARD, a.id) for a in bandit.open_assignments()]), 1),
+# A step, how many are answered before it, and with which options.
+STEPS: dict[str, tuple[Step, int, dict[str, Any]]] = {
+    "assign": (lambda bandit: bandit.assign(unit="somebody"), 3, {}),
+    "select": (lambda bandit: bandit.select(), 3, {}),
+    "close": (lambda bandit: bandit.close(oldest(bandit), REWARD), 1, {}),
+    "release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 2, {}),
+    "second release": (lambda bandit: bandit.close(oldest(bandit), REWARD), 6, {}),
+    "assign many": (lambda bandit: bandit.assign_many(["somebody", "somebody else", "somebody"]), 3, {}),
+    "release of many": (
+        lambda bandit: bandit.close_many([(a, REWARD, a.id) for a in bandit.open_assignments()]),
+        1,
+        {},
+    ),
+    "forget": (lambda bandit: bandit.forget(2), 1, {}),
+    "close, sealed": (lambda bandit: bandit.close(oldest(bandit), REWARD), 2, SEALED),
+    "due release": (when_it_is_over(lambda bandit: bandit.release_due()), 1, OPEN),
+    "due release, sealed": (when_it_is_over(lambda bandit: bandit.release_due()), 8, SEALED),
+    "assign after a due release": (when_it_is_over(lambda bandit: bandit.assign(unit="somebody")), 3, SEALED),
 }
 
 
@@ -413,7 +465,7 @@ def test_a_disk_that_fails_a_snapshot(
 
     def broken(file: Any, *rest: Any) -> Any:
         name = file if isinstance(file, str | Path) else os.readlink(f"/proc/self/fd/{file}")
-        if str(name).endswith(".snapshot"):
+        if str(name).endswith(UNFINISHED):
             raise OSError(errno.EIO, "Input/output error")
         return real(file, *rest)
 

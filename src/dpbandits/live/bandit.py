@@ -13,7 +13,7 @@ from typing import NoReturn
 from dpbandits import _validate
 from dpbandits._frames import clean
 from dpbandits._phrases import count_text
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live import persistence
 from dpbandits.live.arms import arm_names
 from dpbandits.live.assignments import Assignment
@@ -406,14 +406,25 @@ class Bandit(ExperimentView):
 
     @clean
     def detach(self) -> None:
-        """End this bandit and let go of its journal, which another process may then open."""
+        """End this bandit and let go of its journal, which another process may then open.
+
+        Raises:
+            JournalError: what was forgotten is still in the journal, since no snapshot of it could be written. It has
+                been let go of all the same; open it again.
+        """
         with self._lock.exclusive():
-            if not (self._lock.is_midway or self._lock.has_ended):
+            is_working = not (self._lock.is_midway or self._lock.has_ended)
+            if is_working:
                 self._steps.finish_forgetting()
             self._lock.has_ended = True
             self._learner.releaser.predrawn.drop()
             if self._journal is not None:
                 self._journal.close()
+                if is_working and self._journal.unwritten_failure:
+                    raise JournalError(
+                        f"What was forgotten is still in the journal {self._journal.path}: no snapshot of it could be "
+                        f"written ({self._journal.unwritten_failure}). Open it again when that has changed."
+                    )
 
     def _after_failure(self) -> None:
         """Let go of the journal if the step failed halfway, so that it can be opened again."""

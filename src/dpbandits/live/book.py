@@ -72,7 +72,8 @@ class Book(Protocol):
     def place(self, number: int) -> Place | None:
         """Return the place of an assignment.
 
-        It is None once it was answered, if there is no window. If there is one, it is None at some time after that.
+        Where there is no window it is None once it was answered. Where there is one it is not, answered or not, until
+        that is over, and None at some time after.
         """
 
     def answer_key(self, number: int) -> str | None:

@@ -78,7 +78,8 @@ class Counts:
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that `restore` needs."""
-        return {name: getattr(self, name) for name in _COUNTED}
+        counted = {name: getattr(self, name) for name in _COUNTED}
+        return {name: list(value) if isinstance(value, list) else value for name, value in counted.items()}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Put a snapshot into fresh counts."""

@@ -38,7 +38,9 @@ def restore_earlier(learner: Learner, snapshot: dict[str, Any]) -> None:
         for arm, block, first, last, unanswered, total in places["flights"]
     ]
     people = [[unit, *past, *([0] if len(past) == 2 else [])] for unit, past in snapshot["units"].items()]
-    visits = [[None, key, arm, number] for key, (_, arm, number) in snapshot.get("visits", {}).items()]
+    # Whose a visit was is known of the latest one of everybody. The others cannot be forgotten.
+    owners = {number: unit for unit, _, _, number in people if number}
+    visits = [[owners.get(number), key, arm, number] for key, (_, arm, number) in snapshot.get("visits", {}).items()]
     awaited = [[number, arm, block, None, False] for number, arm, block in snapshot["awaited"]]
     rows = {
         "blocks": flights,

@@ -1,6 +1,7 @@
-"""Journal: an append-only file of records that survives being killed at any moment.
+"""Journal: a file of records that survives being killed at any moment.
 
-A record is one line (live/journal_format.py). An appended record is on disk (fsync) before `append` returns.
+A record is one line (live/journal_format.py). An appended record is on disk (fsync) before `append` returns. From time
+to time a shorter file, which begins with a snapshot, takes the place of the old one (live/journal_snapshot.py).
 
 Beside the journal, or better on another disk, lies its high-water mark: the number and checksum of the last record
 that was acknowledged. It tells two things apart that look alike. A last record that was never acknowledged and is
@@ -19,7 +20,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dpbandits import _forks
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live.journal_format import (
@@ -34,7 +34,7 @@ from dpbandits.live.journal_format import (
     parsed_mark,
     path_of_mark,
 )
-from dpbandits.live.journal_snapshot import JournalSnapshot, remove_unfinished
+from dpbandits.live.journal_snapshot import UNFINISHED, JournalSnapshot, remove_unfinished
 from dpbandits.live.private_file import PrivateFile
 
 SHORTEST_STEPS = 2**20  # bytes of steps after which there is a snapshot, if that is not much longer itself
@@ -60,12 +60,19 @@ class Journal:
         self._written = 0  # bytes, since a part of a snapshot was written
         self._asked_at: int | None = None  # the record after which a snapshot was asked for
         self._failed_at: int | None = None  # the end of the file when one failed
+        self._failure = ""  # why it did
+        self._is_new_name_forced = True  # to disk, after a snapshot has taken the place
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
         if self._file.place == self._mark.place:
             raise JournalError(f"The journal {self.path} cannot be its own mark.")
-        weakref.finalize(self, _close, self._file, self._mark)
-        _OPEN.add(self)
+        for path in (self.path, self._mark_path):
+            if path.name.endswith(UNFINISHED):
+                raise JournalError(
+                    f"{path} has the name of an unfinished snapshot, which is removed: take another one."
+                )
+        self._open_files = [self._file, self._mark]  # and that of a snapshot
+        weakref.finalize(self, _close, self._open_files)
         try:
             self._file.open_if_there()
             self._mark.open_if_there()
@@ -128,6 +135,7 @@ class Journal:
         try:
             self._file.make()
             self._file.cut_off(0)
+            remove_unfinished(self._file.place)
             self._mark.make()
             self._confirm(durable=True)
             self._file.sync_folder()
@@ -191,7 +199,7 @@ class Journal:
         snapshot, self._snapshot = self._snapshot, None
         if snapshot is not None:
             snapshot.abandon()
-        _close(self._file, self._mark)
+        _close(self._open_files)
 
     # ---- snapshots
 
@@ -204,11 +212,17 @@ class Journal:
         """Whether a snapshot that was asked for has yet to be written, and `write_snapshot` does so."""
         return self._asked_at is not None and (self._snapshot is not None or self._is_snapshot_due)
 
-    def write_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> None:
-        """Write a part of a snapshot, if one has been begun or is due, between two steps.
+    @property
+    def unwritten_failure(self) -> str:
+        """Why a snapshot that was asked for has not been written; empty if it has, or none was asked for."""
+        return "" if self._asked_at is None else self._failure or "it was not begun"
+
+    def write_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]], steps: int = 1) -> None:
+        """Write a part of a snapshot, if one has been begun or is due, before steps are taken.
 
         Args:
             pieces: returns the bandit as it is now, in pieces that are asked for one by one.
+            steps: how many are taken together now. They wait longer.
         """
         if self._snapshot is None and not self._is_snapshot_due:
             return
@@ -217,7 +231,7 @@ class Journal:
         try:
             if snapshot is None:
                 snapshot = self._begun_snapshot(pieces)
-            snapshot.write_part(self._written)
+            snapshot.write_part(self._written, steps)
             self._written = 0
             if not snapshot.is_complete:
                 self._snapshot, snapshot = snapshot, None
@@ -225,9 +239,11 @@ class Journal:
             if not self._file.is_in_place(self._end):  # what is there now is not ours; the step will say so
                 raise self._lost_error(self._file)
             self._confirm(durable=True)  # so that the mark is never of a record before the snapshot
+            self._is_new_name_forced = False
             self._file.take(snapshot.finished())
-        except (OSError, JournalError):  # a full disk, for instance: the journal is what it was
+        except Exception as problem:  # noqa: BLE001  (a full disk, for instance: the journal is what it was)
             self._failed_at = self._end
+            self._failure = str(problem.strerror) if isinstance(problem, OSError) else type(problem).__name__
             return
         finally:
             if snapshot is not None:
@@ -237,14 +253,21 @@ class Journal:
         if self._asked_at is not None and snapshot.after >= self._asked_at:
             self._asked_at = None
         try:
-            self._file.sync_folder()  # the old file may be the one that is found after a crash, until then
+            self._force_new_name()
         except OSError as problem:
             self.close()  # a record that only the new file has could be lost
             raise self._unwritten_error(problem) from None
 
+    def _force_new_name(self) -> None:
+        """Force to disk that a snapshot has taken the place: after a crash the old file may be found until then."""
+        if not self._is_new_name_forced:
+            self._file.sync_folder()
+            self._is_new_name_forced = True
+
     def _begun_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> JournalSnapshot:
         last = self._reader.number, self._reader.checksum
         snapshot = JournalSnapshot(self._file, self._end, last, pieces())
+        self._open_files[2:] = [snapshot.file]
         self._written = 0
         return snapshot
 
@@ -259,6 +282,7 @@ class Journal:
         self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None
     ) -> None:
         line, checksum = line_of(self._reader.checksum, record)
+        self._force_new_name()
         self._file.write(line)
         self._reader.checksum = checksum
         self._reader.number += 1
@@ -308,16 +332,6 @@ def journal_at(path: object, mark: object) -> Journal | None:
     return Journal(path, mark)  # type: ignore[arg-type]
 
 
-def _close(*files: PrivateFile) -> None:
+def _close(files: list[PrivateFile]) -> None:
     for file in files:
         file.close()
-
-
-def _close_in_child() -> None:
-    """Let go of the files in a forked child: with them it would keep the lock of an owner that died."""
-    for journal in list(_OPEN):
-        journal.close()
-
-
-_OPEN: weakref.WeakSet[Journal] = weakref.WeakSet()
-_forks.in_child(_close_in_child)

@@ -17,13 +17,17 @@ from dpbandits._forks import this_process
 from dpbandits.live.journal_format import Mark, snapshot_lines
 from dpbandits.live.private_file import PrivateFile
 
+UNFINISHED = ".unfinished-snapshot"  # the end of the name of its file
 PART = 2**15  # bytes that one step writes
+_LINES = 16  # that one step writes at most, however short they are: there may be much to look at for one
+_MOST_OWED = 2**18  # bytes that one step writes besides, if the journal has grown by a large batch
+_STEP = 400  # as many for every one in a batch, which it may add to the journal
 _FORCED = 2**20  # bytes between two waits for the disk
 
 
 def path_of_snapshot(journal: str) -> Path:
     """Return where the next file of a journal is written."""
-    return Path(f"{journal}.snapshot")
+    return Path(f"{journal}{UNFINISHED}")
 
 
 def remove_unfinished(journal: str) -> None:
@@ -52,25 +56,35 @@ class JournalSnapshot:
         self.after = last[0]  # the record
         self._process = this_process()
         self._unforced = 0
+        self._owed = 0  # bytes, for what the old file has grown by
         self.size = 0  # of the snapshot alone, once it is finished
         remove_unfinished(journal.place)
-        self._file = PrivateFile(path_of_snapshot(journal.place), "snapshot of a journal")
+        self.file = PrivateFile(path_of_snapshot(journal.place), "snapshot of a journal")
         try:
-            self._file.make()
-            self._file.cut_off(0)
+            self.file.make()
+            self.file.cut_off(0)
         except BaseException:
             self.abandon()
             raise
 
-    def write_part(self, appended: int) -> None:
-        """Write on, faster than the old file grows, by so many bytes since the last part."""
-        part = PART + 4 * appended
+    def write_part(self, appended: int, steps: int) -> None:
+        """Write on, faster than the old file grows.
+
+        Args:
+            appended: by so many bytes since the last part.
+            steps: as many are taken together now.
+        """
+        self._owed += 4 * appended
+        paid = min(self._owed, _MOST_OWED + _STEP * steps)
+        self._owed -= paid
+        part = PART + paid
+        least = -(-PART // _LINES)
         while part > 0 and self._lines is not None:
             line = next(self._lines, None)
             if line is None:
                 self._lines = None
             else:
-                part -= len(line)
+                part -= max(len(line), least)
                 self.size += len(line)
                 self._write(line)
         missing = self._journal.size() - self._copied
@@ -86,19 +100,19 @@ class JournalSnapshot:
 
     def finished(self) -> PrivateFile:
         """Return the new file, all of which is on disk."""
-        self._file.write(b"")
-        return self._file
+        self.file.write(b"")
+        return self.file
 
     def abandon(self) -> None:
         """Let go of what was written."""
         self._pieces.close()  # type: ignore[attr-defined]
         if self._process == this_process():
-            self._file.unmake()
-        self._file.close()
+            self.file.unmake()
+        self.file.close()
 
     def _write(self, content: bytes) -> None:
         self._unforced += len(content)
         is_much = self._unforced >= _FORCED
-        self._file.write(content, durable=is_much)
+        self.file.write(content, durable=is_much)
         if is_much:
             self._unforced = 0

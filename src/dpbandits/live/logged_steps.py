@@ -70,9 +70,9 @@ class LoggedSteps:
     def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[Assignment]:
         """Release what is due, and hand out."""
         learner, log = self._learner, self._log
+        self._write_snapshot(len(visits))
         if now is not None:
-            self.release_due(now)
-        self._write_snapshot()
+            self._release_due(now)
         time = self._time_to_write(now)
         assignments, records = [], []
         for visit in visits:
@@ -103,7 +103,7 @@ class LoggedSteps:
         if not closings:
             return
         learner = self._learner
-        self._write_snapshot()
+        self._write_snapshot(len(closings))
         answers = []
         for number, value, key in closings:
             place = learner.book.place(number)
@@ -125,11 +125,14 @@ class LoggedSteps:
 
     def release_due(self, now: float | None) -> int:
         """Release the blocks that are due, and return how many they are."""
+        self._write_snapshot()
+        return self._release_due(now)
+
+    def _release_due(self, now: float | None) -> int:
         learner = self._learner
         ready = learner.ready_blocks()
         self._add_due(ready, now)
         if ready.blocks:
-            self._write_snapshot()
             time = self._time_to_write(now)
             self._lock.is_midway = True
             self._finish([], learner.release(ready, now), time)
@@ -173,7 +176,7 @@ class LoggedSteps:
         """Return the time, if it is not the one that the steps before have written."""
         return None if now == self._learner.counts.now else now
 
-    def _write_snapshot(self) -> None:
-        """Write a part of a snapshot, if it is time: between two steps, when nothing is under way."""
+    def _write_snapshot(self, steps: int = 1) -> None:
+        """Write a part of a snapshot, if it is time: before so many steps, when nothing is under way."""
         if self._journal is not None:
-            self._journal.write_snapshot(partial(pieces_of, self._learner))
+            self._journal.write_snapshot(partial(pieces_of, self._learner), steps)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from dpbandits.errors import StepError
 from dpbandits.live.book import FORGOTTEN, BlockKey, BlockSum, PastAssignment, Place
 from dpbandits.live.book_snapshot import BookSnapshot, Piece, Row
 from dpbandits.live.units import Visit
@@ -207,11 +208,15 @@ class MemoryBook:
     def pieces(self) -> Iterator[Piece]:
         """Yield all of it, as it is when the first piece is asked for, in pieces that JSON can hold.
 
-        Steps may go on between two of them. Of rows that speak of the same thing the first one is right.
+        Steps may go on between two of them. Of rows that speak of the same thing the first one is right. What changes
+        is noted for one moment at a time: where pieces of another one are asked for, these end with an error.
         """
         snapshot = self._snapshot = BookSnapshot(self)
         try:
-            yield from snapshot.pieces()
+            for piece in snapshot.pieces():
+                if self._snapshot is not snapshot:
+                    raise StepError("Another snapshot was begun before this one had all its pieces.")
+                yield piece
         finally:
             if self._snapshot is snapshot:
                 self._snapshot = None

@@ -9,6 +9,7 @@ written to it would ever be found again.
 import io
 import os
 import stat
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,7 @@ class PrivateFile:
         self._identity: tuple[int, int] | None = None
         self._is_made = False
         self._process = _forks.this_process()
+        _ALL.add(self)
 
     # ---- opening and closing
 
@@ -109,7 +111,7 @@ class PrivateFile:
         )
 
     def _opening_error(self, reason: str | None) -> JournalError:
-        as_what = f"a {self._what}" if self._what == "journal" else "the mark of a journal"
+        as_what = "the mark of a journal" if self._what == "high-water mark" else f"a {self._what}"
         if os.path.islink(self.place):
             reason = "it is a symbolic link"
         return JournalError(f"{_short(self.path)} cannot be opened as {as_what}: {reason}.")
@@ -196,6 +198,18 @@ class PrivateFile:
         if self._handle is None or self._handle.closed:
             raise JournalError(f"The {self._what} {self.path} is not open.")
         return self._handle.fileno()
+
+
+_ALL: weakref.WeakSet[PrivateFile] = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """Let go of all files in a forked child: with them it would keep the locks of an owner that died."""
+    for file in list(_ALL):
+        file.close()
+
+
+_forks.in_child(_close_in_child)
 
 
 def _short(path: Path) -> str:

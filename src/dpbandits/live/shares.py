@@ -24,6 +24,8 @@ def validated_shares(shares: Mapping[str | int, float] | None, arms: Sequence[st
 
 def checked_shares(shares: Sequence[float], arms: Sequence[str | int]) -> tuple[float, ...]:
     """Return shares, one for every arm, if together they leave something to the policy."""
+    if not isinstance(shares, list | tuple):
+        raise InvalidInput(f"Expected shares={value_text(shares)} to be a list of numbers, one for each arm.")
     if len(shares) != len(arms):
         raise InvalidInput(f"Expected a share for each of {len(arms)} arms, not {len(shares)}.")
     plain = tuple(

@@ -62,7 +62,6 @@ class SlowExperiment:
         self.forgotten: set[str] = set()
         self.released: list[tuple[int, int]] = []  # arm and block
         self.rows: list[tuple[Any, ...]] = []  # arm, release, first, last, count, value
-        self.now: float | None = None
 
     # ---- steps
 
