@@ -463,6 +463,17 @@ def test_records_are_on_disk_before_they_are_confirmed(tmp_path: Path, monkeypat
     assert calls.taken()[:5] == again
 
 
+def test_the_mark_of_a_due_release_is_forced_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though no answer is in its record."""
+    now = [0.0]
+    bandit = dpb.Bandit(POLICY, 2, journal=tmp_path / "journal", window=60.0, clock=lambda: now[0])
+    bandit.assign_many([None] * 50)
+    now[0] = 60.0
+    calls = Calls(monkeypatch)
+    assert bandit.release_due() > 0
+    assert calls.taken() == [("write", "journal"), ("fsync", "journal"), ("pwrite", "mark"), ("fsync", "mark")]
+
+
 def test_a_record_is_written_in_as_many_pieces_as_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Calls(monkeypatch, longest_write=7)
     bandit = opened(tmp_path / "journal")

@@ -614,6 +614,7 @@ def test_a_learner_learns_releases_that_were_made_elsewhere(policy: Policy) -> N
             closed(one, number - 5, share(number))
         for row in list(one.ledger)[known:]:
             other.learn_from_elsewhere(row, one.counts.decisions)
+        assert other.counts.released == one.counts.released
         known = len(one.ledger)
         if number % 50 == 0:
             other.counts.restore(one.counts.snapshot())
@@ -624,6 +625,24 @@ def test_a_learner_learns_releases_that_were_made_elsewhere(policy: Policy) -> N
     assert other.steps == one.steps
     assert [statistic.values for statistic in other.statistics] == [statistic.values for statistic in one.statistics]
     assert known > 3
+
+
+def test_noise_that_was_drawn_for_a_release_from_elsewhere_is_dropped_and_no_other() -> None:
+    policy = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=500)
+    one, other = (learner_for(policy, noise=SharedNoise(1)) for _ in range(2))
+    for learner in (one, other):
+        for _ in range(10):
+            handed_out(learner)
+        for arm in range(2):
+            learner.predraw_noise(arm)
+    before = [other.releaser.predrawn.count(arm) for arm in range(2)]
+    assert min(before) > 0
+    while len(one.ledger) == 1:
+        closed(one, one.book.open_numbers(None)[0], 1.0)
+    row = list(one.ledger)[1]
+    other.learn_from_elsewhere(row, 10)
+    after = [other.releaser.predrawn.count(arm) for arm in range(2)]
+    assert after == [0 if arm == row.content["arm"] else before[arm] for arm in range(2)]
 
 
 def test_a_release_from_elsewhere_must_be_the_next_one() -> None:

@@ -57,8 +57,13 @@ class Seen:
     rows: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
 
 
-def watched(policy: Policy, timing: Timing, replies: Callable[[int], Reply], noise: Any, **options: Any) -> Seen:
-    """Play a script of arrivals; answers come when they come, by themselves or many at once."""
+def watched(
+    policy: Policy, timing: Timing, replies: Callable[[int], Reply], noise: Any, crowd: int = 10**6, **options: Any
+) -> Seen:
+    """Play a script of arrivals; answers come when they come, by themselves or many at once.
+
+    Where the crowd is small people come again and again, and some are forgotten.
+    """
     clock, dice, seen = Clock(), random.Random("script"), Seen()  # noqa: S311
     bandit = dpb.Bandit(policy, 3, noise=noise, accept_delta=True, window=WINDOW, timing=timing, clock=clock, **options)
     learner_of(bandit).tag = "tag"
@@ -87,10 +92,13 @@ def watched(policy: Policy, timing: Timing, replies: Callable[[int], Reply], noi
         if arrivals == 0:
             look(bandit.release_due())
             continue
-        people = [None] * arrivals if dice.random() < 0.5 else [f"p{dice.randrange(10**6)}" for _ in range(arrivals)]
+        names = [f"p{dice.randrange(crowd)}" for _ in range(arrivals)]
+        people: list[str | None] = [None] * arrivals if dice.random() < 0.5 and crowd > 100 else [*names]
+        if crowd <= 100 and dice.random() < 0.2:
+            bandit.forget(names[0])
         given = bandit.assign_many(people)
         look([(a.id, a.arm, a.is_new) for a in given])
-        for a in given:
+        for a in filter(lambda a: a.is_new, given):
             assigned += 1
             answer = replies(assigned)
             if answer.delay is not None:
@@ -166,6 +174,26 @@ def test_with_sealed_timing_nothing_of_a_reward_shows_before_its_release(policy:
     if "time" in other and "too" not in other:
         assert one.lines == two.lines  # when it came makes no difference at all
         assert one.rows == two.rows
+
+
+@pytest.mark.parametrize("policy", [SERVABLE[0], SERVABLE[7], SERVABLE[10]], ids=shown)
+def test_with_sealed_timing_it_does_not_show_who_answered_where_people_come_again(policy: Policy) -> None:
+    """All who answer bring what counts for a missing answer: it makes no difference at all who does, and when."""
+
+    def somebody(number: int) -> Reply:
+        return Reply(None if number % 3 else WINDOW * (number % 7) / 7, 0.0)
+
+    options: dict[str, Any] = {"horizon": HORIZON, "contributions": 3, "shares": {0: 0.3}}
+    for crowd in (20, 90):
+        one, nobody, everybody = (
+            watched(policy, "sealed", replies, SharedNoise(5), crowd, **options)
+            for replies in (somebody, lambda _: Reply(None, 0.0), lambda _: Reply(0.0, 0.0))
+        )
+        assert one.lines == nobody.lines == everybody.lines
+        assert one.rows == nobody.rows == everybody.rows
+        assert any("False" in line for _, line in one.lines)  # somebody has come again
+        assert any("('', " in line for _, line in one.lines)  # and somebody was forgotten
+        assert len(one.rows) > 3
 
 
 def is_in(row: dict[str, Any], seen: Seen) -> bool:

@@ -7,13 +7,14 @@ import pytest
 import dpbandits as dpb
 from explore_then_commit import ExploreThenCommit
 from insides import learner_of
+from shared_noise import SharedNoise
 
 
 @pytest.mark.parametrize("shares", [{"A": 0.3}, {"A": 0.2, "C": 0.45}, {"B": 0.9}, {"A": 2 / 3}])
 @pytest.mark.parametrize("policy", [dpb.recommended(epsilon=30.0), dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=2000)])
 def test_an_arm_gets_its_share_of_all_decisions(policy: Any, shares: dict[str | int, float]) -> None:
     """At any time, but for one decision per arm; B is better by far."""
-    bandit = dpb.Bandit(policy, ["A", "B", "C"], shares=shares, horizon=2000)
+    bandit = dpb.Bandit(policy, ["A", "B", "C"], shares=shares, horizon=2000, noise=SharedNoise(1))
     given: list[str | int] = []
     for n in range(1500):
         a = bandit.assign()

@@ -109,7 +109,7 @@ class Journal:
                 raise self._unmarked_error(is_journal=records is not None)
             if records is None:
                 is_last = self._end + len(line) == self._file.size()
-                if not is_last or reader.number < number or reader.is_in_snapshot:
+                if not is_last or reader.number < number:
                     raise JournalError(f"The journal {self.path} is damaged at record {reader.number + 1}.")
                 break  # torn by a crash before it was acknowledged
             if reader.number == number and reader.checksum != expected and not reader.is_in_snapshot:
@@ -124,7 +124,7 @@ class Journal:
                 f"The journal {self.path} begins after record {reader.after[0]}, and its high-water mark is of record "
                 f"{number}: that is an old copy, or that of another journal."
             )
-        if reader.number < number or reader.is_in_snapshot:
+        if reader.number < number:
             raise JournalError(
                 f"The journal {self.path} ends after {reader.number + 1} records and {number + 1} were acknowledged: "
                 "it is an old copy, and going on from it would draw its noise again."

@@ -3,9 +3,9 @@
 It checks nothing and locks nothing; whoever uses it does. What a step does follows from the choice that was made, the
 reward, the time and the released values, so a record of these brings a learner back to exactly where it was.
 
-What it keeps changes with releases alone, or is a count; everything else is in its book. Sums are kept there, exactly,
-and noise is added to them here. The policy's kernels get zeros in place of rewards: whatever they do with their own
-sums, nothing but the releases that their blocks declare can get out.
+What it keeps changes with releases alone, or is a count, or is the selection that is open; everything else is in its
+book. Sums are kept there, exactly, and noise is added to them here. The policy's kernels get zeros in place of rewards:
+whatever they do with their own sums, nothing but the releases that their blocks declare can get out.
 """
 
 import secrets
@@ -266,6 +266,8 @@ class Learner:
     def learn_from_elsewhere(self, row: Row, decisions: int) -> None:
         """Take in the next release of the ledger, which was made in another process and is in its book.
 
+        The noise that was drawn for it is dropped: `predraw_noise` for its arm, before anything may be released.
+
         Args:
             row: the row of the ledger, as it is stored.
             decisions: how many there were when it was made.
@@ -275,7 +277,7 @@ class Learner:
         number = len(self.steps[arm])
         self._check_scale(arm, content["scale"])
         self.ledger.append_stored(row)
-        self.releaser.predrawn.drop()  # it was drawn for this one
+        self.releaser.predrawn.drop(arm)  # it was drawn for this one
         self.counts.released[arm] = number + 1
         self._learn(Release(arm, number, content["value"], content["scale"]), decisions)
 

@@ -47,9 +47,12 @@ class PredrawnNoise:
             )
         return noise
 
-    def drop(self) -> None:
-        """Forget everything. Nobody has seen it, so drawing again costs nothing."""
-        self._noises = {}
+    def drop(self, arm: int | None = None) -> None:
+        """Forget everything, or what is of one arm. Nobody has seen it, so drawing again costs nothing."""
+        if arm is None:
+            self._noises = {}
+        else:
+            self._noises.pop(arm, None)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("Noise that was drawn ahead cannot be copied or pickled: it would be used twice.")

@@ -1,0 +1,187 @@
+"""Snapshots of journals: when they are written, how much of them a step writes, and what goes wrong with them."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.errors import JournalError
+from dpbandits.live import journal, journal_snapshot, logged_steps
+from dpbandits.live.journal_snapshot import UNFINISHED, JournalSnapshot, path_of_snapshot
+from dpbandits.live.private_file import PrivateFile
+from insides import state_of
+from journal_lines import records_in
+
+POLICY = dpb.recommended(epsilon=30.0)
+
+
+def opened(path: Path, **options: Any) -> dpb.Bandit:
+    return dpb.Bandit(POLICY, ["A", "B"], journal=path, **options)
+
+
+def begins_with_a_later_snapshot(path: Path) -> bool:
+    return "after" in records_in(path)[0]
+
+
+# ---- how much a step writes
+
+
+def part_of(folder: Path, pieces: Iterator[dict[str, Any]], appended: int, steps: int = 1) -> int:
+    """Return how many bytes the first part of a snapshot has, after so many were added to the journal."""
+    file = PrivateFile(folder / "journal", "journal")
+    file.make()
+    snapshot = JournalSnapshot(file, 0, (0, "0" * 16), pieces)
+    snapshot.write_part(appended, steps)
+    size = snapshot.size
+    snapshot.abandon()
+    file.close()
+    file.unmake()
+    return size
+
+
+def test_a_step_does_not_pay_for_a_large_batch_before_it_and_a_batch_pays_for_itself(tmp_path: Path) -> None:
+
+    def pieces() -> Iterator[dict[str, Any]]:
+        while True:
+            yield {"people": [["0" * 32] * 100]}
+
+    usual = part_of(tmp_path, pieces(), appended=100)
+    after_a_batch = part_of(tmp_path, pieces(), appended=2_000_000)
+    in_batches = part_of(tmp_path, pieces(), appended=2_000_000, steps=20_000)
+    longest_line = 5000
+    assert journal_snapshot.PART <= usual <= journal_snapshot.PART + 400 + longest_line
+    assert after_a_batch <= 10 * journal_snapshot.PART
+    assert in_batches >= 4 * 2_000_000  # as it must, to be faster than the journal grows
+
+
+def test_a_step_does_not_look_through_a_long_stretch_in_which_nothing_is_open(tmp_path: Path) -> None:
+    looks = []
+
+    def pieces() -> Iterator[dict[str, Any]]:
+        yield {"released_sums": [0]}
+        for number in range(1000):
+            looks.append(number)
+            yield {"places": []}
+
+    assert part_of(tmp_path, pieces(), appended=100) < 1000  # and nothing is written of it
+    assert 4 < len(looks) < 40
+
+
+def test_a_bandit_that_only_looks_what_is_due_writes_it_too(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    bandit = opened(path, window=60.0, clock=lambda: 0.0)
+    bandit.assign("Ada")
+    bandit.forget("Ada")
+    for _ in range(5):
+        bandit.release_due()
+    assert begins_with_a_later_snapshot(path)
+
+
+# ---- what goes wrong
+
+
+@pytest.mark.parametrize("problem", [ValueError, MemoryError, dpb.StepError, JournalError, OSError])
+def test_whatever_ends_a_snapshot_the_bandit_goes_on(
+    tmp_path: Path, problem: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a policy whose state JSON cannot hold."""
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    bandit.assign("Ada")
+    bandit.forget("Ada")
+
+    def failing(learner: Any) -> Iterator[dict[str, Any]]:
+        yield {"learner": {}}
+        raise problem("271828")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(logged_steps, "pieces_of", failing)
+        for _ in range(5):
+            bandit.close(bandit.assign(), 1.0)
+        state = state_of(bandit)
+        assert not path_of_snapshot(str(path)).exists()
+        with pytest.raises(JournalError, match="What was forgotten is still in the journal") as refused:
+            bandit.detach()
+        assert "271828" not in str(refused.value)
+    again = opened(path)
+    assert state_of(again) == state
+    again.assign()
+    assert begins_with_a_later_snapshot(path)
+
+
+def test_after_a_failure_and_a_success_they_are_as_frequent_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "SHORTEST_STEPS", 3000)
+    monkeypatch.setattr(journal, "STEPS_SHARE", 10**9)
+    path = tmp_path / "journal"
+    bandit = opened(path)
+
+    def replaced(steps: int) -> int:
+        first_lines = []
+        for _ in range(steps):
+            bandit.close(bandit.assign(), 1.0)
+            first_lines.append(path.read_bytes()[:16])
+        return len(set(first_lines)) - 1
+
+    def nothing(learner: Any) -> Iterator[dict[str, Any]]:
+        yield from ()
+
+    before = replaced(200)
+    with monkeypatch.context() as patched:
+        patched.setattr(logged_steps, "pieces_of", nothing)
+        assert replaced(100) == 0
+    assert replaced(100) >= 1
+    assert replaced(200) >= before - 1 > 2
+
+
+def test_an_interrupt_when_the_new_file_has_taken_the_place_leaves_its_name_to_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    bandit.assign("Ada")
+    bandit.forget("Ada")
+    real, forced = PrivateFile.sync_folder, []
+
+    def interrupted(file: PrivateFile) -> None:
+        forced.append(file.path.name)
+        if len(forced) == 1:
+            raise KeyboardInterrupt
+        real(file)
+
+    monkeypatch.setattr(PrivateFile, "sync_folder", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        bandit.assign()
+    assert begins_with_a_later_snapshot(path)
+    first = bandit.assign()
+    assert forced == ["journal", "journal"]
+    bandit.assign()
+    assert forced == ["journal", "journal"]
+    bandit.detach()
+    assert first in opened(path).open_assignments()
+
+
+# ---- the file beside the journal
+
+
+def test_what_was_not_finished_is_removed_by_whoever_begins_or_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    left = path_of_snapshot(str(path))
+    for _ in range(2):
+        left.write_text("rewards")
+        opened(path).detach()
+        assert not left.exists()
+
+
+def test_its_name_is_refused_for_a_journal_and_for_a_mark(tmp_path: Path) -> None:
+    kept = tmp_path / f"other{UNFINISHED}"
+    kept.write_text("kept")
+    for path, mark in ((kept, None), (tmp_path / "journal", kept)):
+        with pytest.raises(JournalError, match="has the name of an unfinished snapshot, which is removed"):
+            opened(path, mark=mark)
+    assert kept.read_text() == "kept"
+    assert os.listdir(tmp_path) == [kept.name]
