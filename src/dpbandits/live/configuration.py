@@ -14,7 +14,7 @@ from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live.arms import number_of_arm, numbers_of
-from dpbandits.live.policy_names import current_live_settings, policy_from, written_form
+from dpbandits.live.names_on_disk import current_live_settings, policy_from, written_form
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.shares import checked_shares
 from dpbandits.live.timing import Timing, validated_timing, validated_window
@@ -25,7 +25,7 @@ from dpbandits.privacy import Guarantee, group_guarantee
 # Of the configuration, wherever it is written down. What each one changed:
 #   2    scales are rounded up to `scale_bits`; before, they were taken as the policy gives them
 #   3    `sticky`; who has given all their rewards gets their latest assignment again; the noise-aware policies have
-#        names of their own (policy_names.py)
+#        names of their own (names_on_disk.py)
 #   4    `window`, `timing`, `shares`
 FORMATS = (1, 2, 3, 4)
 _SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth

@@ -19,7 +19,7 @@ from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal
 from dpbandits.live.learner import Learner
 from dpbandits.live.log import Record
-from dpbandits.live.policy_names import policy_of
+from dpbandits.live.names_on_disk import policy_of
 from dpbandits.live.reading import read_log
 from dpbandits.live.records import is_forgetting
 from dpbandits.live.schedule_cost import TOLERANCE

@@ -23,7 +23,7 @@ from dpbandits.live.configuration import (
     read_sticky,
     read_timing,
 )
-from dpbandits.live.policy_names import current_form, current_live_settings, settings_of
+from dpbandits.live.names_on_disk import current_form, current_live_settings, settings_of
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.schedule_cost import budget_of, exceeds, person_follows
 from dpbandits.live.units import validated_contributions
