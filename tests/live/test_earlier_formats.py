@@ -375,6 +375,7 @@ def test_a_scale_that_is_not_the_schedules_is_not_followed(tmp_path: Path) -> No
         (lambda row: row.update(sticky=True), "column 'sticky', which is not known"),
         (lambda row: row.update(sticky=False), "column 'sticky', which is not known"),
         (lambda row: row["policy"].update(name="noise-aware-imed"), "settings in"),
+        (lambda row: row["guarantee"].update(proved=row["guarantee"].pop("certified")), "is not a guarantee"),
     ],
 )
 def test_names_of_one_format_are_not_those_of_another(change: Any, message: str) -> None:

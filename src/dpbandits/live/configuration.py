@@ -14,7 +14,13 @@ from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live.arms import number_of_arm, numbers_of
-from dpbandits.live.names_on_disk import current_live_settings, policy_from, written_form
+from dpbandits.live.names_on_disk import (
+    current_live_settings,
+    guarantee_from,
+    policy_from,
+    written_form,
+    written_guarantee,
+)
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.shares import checked_shares
 from dpbandits.live.timing import Timing, validated_timing, validated_window
@@ -26,7 +32,7 @@ from dpbandits.privacy import Guarantee, group_guarantee
 #   2    scales are rounded up to `scale_bits`; before, they were taken as the policy gives them
 #   3    `sticky`; who has given all their rewards gets their latest assignment again; the noise-aware policies have
 #        names of their own (names_on_disk.py)
-#   4    `window`, `timing`, `shares`
+#   4    `window`, `timing`, `shares`; a guarantee says `proved`, and no longer `certified`
 FORMATS = (1, 2, 3, 4)
 _SCALE_BITS = 24  # significant ones: noise grows by less than a ten-millionth
 
@@ -144,15 +150,17 @@ class Terms:
         """Return the terms that a bandit began with."""
         settings = current_live_settings(configuration.policy, plain["live_policy"], configuration.file_format)
         policy = type(configuration.policy)(**settings)
-        one_reward = Guarantee.from_dict(plain["reward_guarantee"])
-        return cls(policy, one_reward, Guarantee.from_dict(plain["guarantee"]))
+        guarantees = [
+            guarantee_from(plain[name], configuration.file_format) for name in ("reward_guarantee", "guarantee")
+        ]
+        return cls(policy, *guarantees)
 
     def to_dict(self, file_format: int) -> dict[str, Any]:
         """Return a form that JSON can hold."""
         return {
             "live_policy": written_form(self.policy, file_format)[1],
-            "reward_guarantee": self.one_reward.to_dict(),
-            "guarantee": self.person.to_dict(),
+            "reward_guarantee": written_guarantee(self.one_reward, file_format),
+            "guarantee": written_guarantee(self.person, file_format),
         }
 
     def computed_epsilon(self, horizon: float) -> float:

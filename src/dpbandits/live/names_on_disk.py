@@ -1,7 +1,7 @@
-"""Policies on disk: the names and settings by which journals, texts and ledgers know them.
+"""Names on disk: those by which journals, texts and ledgers know a policy and what a guarantee says.
 
-They are part of a file's format. A policy that has been renamed keeps its old name in files of an earlier format, so
-that whatever was shown keeps its bytes, and it can be found by that name.
+They are part of a file's format. What has been renamed keeps its old name in files of an earlier format, so that
+whatever was shown keeps its bytes, and a policy can be found by that name.
 """
 
 from dataclasses import asdict
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.policies import POLICIES, Policy, is_ours
+from dpbandits.privacy import Guarantee
 from dpbandits.privacy.ledger import canonical_json
 
 Settings = dict[str, Any]
@@ -30,6 +31,10 @@ RENAMES = (
     Rename(2, "dp-klucb", {"index": "published"}, "dp-klucb"),
     Rename(2, "dp-klucb", {"index": "noise-aware"}, "noise-aware-klucb"),
 )
+
+
+# What a guarantee says that is proved, and what it said up to a format.
+_PROVED, _EARLIER_PROVED, _LAST_EARLIER = "proved", "certified", 3
 
 
 def settings_of(policy: Policy) -> Settings:
@@ -87,3 +92,15 @@ def policy_of(kind: type[Policy], plain: Settings) -> Policy:
         return kind(**{key: value for key, value in plain.items() if key != "name"})
     except TypeError:
         raise InvalidInput(f"Expected policy={kind.__name__} to take the settings that were written down.") from None
+
+
+def written_guarantee(guarantee: Guarantee, file_format: int) -> Settings:
+    """Return a guarantee as a file of this format has it."""
+    names = {_PROVED: _EARLIER_PROVED} if file_format <= _LAST_EARLIER else {}
+    return {names.get(name, name): value for name, value in guarantee.to_dict().items()}
+
+
+def guarantee_from(plain: Settings, file_format: int) -> Guarantee:
+    """Return the guarantee that a file of this format has."""
+    names = {_EARLIER_PROVED: _PROVED} if file_format <= _LAST_EARLIER else {}
+    return Guarantee.from_dict({names.get(name, name): value for name, value in plain.items()})

@@ -77,15 +77,14 @@ class Guarantee:
             "unit": self.unit,
             "horizon": "infinity" if self.horizon == math.inf else self.horizon,
             "theorem": self.theorem,
-            "certified": self.proved,  # its name on disk, since the first format of journals and ledgers
+            "proved": self.proved,
         }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "Guarantee":
         """Return what `to_dict` wrote down."""
         horizon = math.inf if plain["horizon"] == "infinity" else plain["horizon"]
-        names = {"certified": "proved"}
-        return cls(**{**{names.get(name, name): value for name, value in plain.items()}, "horizon": horizon})
+        return cls(**{**plain, "horizon": horizon})
 
     @property
     def level(self) -> str:

@@ -23,7 +23,13 @@ from dpbandits.live.configuration import (
     read_sticky,
     read_timing,
 )
-from dpbandits.live.names_on_disk import current_form, current_live_settings, settings_of
+from dpbandits.live.names_on_disk import (
+    current_form,
+    current_live_settings,
+    guarantee_from,
+    settings_of,
+    written_guarantee,
+)
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.live.schedule_cost import budget_of, exceeds, person_follows
 from dpbandits.live.units import validated_contributions
@@ -104,7 +110,7 @@ def read_promise(content: dict[str, Any], kind: type[Policy] | None) -> Promise:
     """
     configuration = _configuration(content, kind)
     live_policy = _live_policy(content["live_policy"], configuration)
-    guarantees = [_guarantee(content[name], name) for name in TERMS[1:]]
+    guarantees = [_guarantee(content[name], name, configuration.file_format) for name in TERMS[1:]]
     terms = Terms(live_policy, *guarantees)
     source = SecureNoise(configuration.grid_bits)
     limit = entering_limit(configuration.horizon, source)
@@ -251,15 +257,15 @@ def _is_same_json(a: object, b: object) -> bool:
 # ---- what was promised
 
 
-def _guarantee(plain: object, column: str) -> Guarantee:
+def _guarantee(plain: object, column: str, file_format: int) -> Guarantee:
     try:
-        stored_guarantee = Guarantee.from_dict(plain)  # type: ignore[arg-type]
+        stored_guarantee = guarantee_from(plain, file_format)  # type: ignore[arg-type]
         is_same = (
             isinstance(plain, dict)
-            and _is_same_json(stored_guarantee.to_dict(), plain)
+            and _is_same_json(written_guarantee(stored_guarantee, file_format), plain)
             and isinstance(stored_guarantee.theorem, str)
         )
-    except (InvalidInput, TypeError, KeyError):
+    except (InvalidInput, TypeError, KeyError, AttributeError):
         is_same = False
     if not is_same:
         raise BrokenPromise(f"Row 0 has {column}={value_text(plain)}, which is not a guarantee.")
