@@ -10,6 +10,7 @@ dpbandits.errors.InvalidInput: Expected epsilon=-1 in (0, inf).
 import math
 import numbers
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 from dpbandits.errors import InvalidInput, WrongKind
@@ -124,15 +125,19 @@ def _is_whole(value: Any) -> bool:
         return bool(value == int(value))
 
 
+@cache
+def _bounds(interval: str) -> tuple[float, float]:
+    lower, upper = map(_bound, interval[1:-1].split(","))
+    return lower, upper
+
+
 def _bound(text: str) -> float:
-    try:
-        return int(text)  # exact: floats would blur the bounds of 64-bit integers
-    except ValueError:
-        return float(text)
+    # Whole numbers are exact: floats would blur the bounds of 64-bit integers.
+    return int(text) if text.strip().removeprefix("-").isdigit() else float(text)
 
 
 def _inside(interval: str, number: float) -> bool:
-    lower, upper = map(_bound, interval[1:-1].split(","))
+    lower, upper = _bounds(interval)
     above = lower <= number if interval[0] == "[" else lower < number
     below = number <= upper if interval[-1] == "]" else number < upper
     return above and below

@@ -230,7 +230,7 @@ def test_nothing_enters_after_the_horizon() -> None:
 
 
 def test_a_horizon_that_is_too_short_to_learn_anything_is_refused() -> None:
-    with pytest.raises(dpb.InvalidInput, match="Expected horizon=9 to be at least 10: at 1 for one reward, every arm"):
+    with pytest.raises(dpb.InvalidInput, match="Expected horizon=9 to be at least 10: at epsilon=1 for one reward"):
         learner_for(ONE_BLOCK, horizon=9)
 
 

@@ -140,6 +140,7 @@ class TestAttacks:
         for kept in (head[1], f"{head[0]}:{head[1].upper()}", str(head)):
             assert checked(contents, head=kept).holds
         assert checked(contents, head=f"{head[0] + 1}:{head[1]}").verdict == "does not hold"
+        assert checked(contents, head=f"Head: {head[0]}:{head[1]}").holds  # the line as `ledger show` prints it
         assert checked(contents, head="0" * 64).verdict == "does not hold"
         assert "not checked" not in str(checked(contents, head=head)).splitlines()[0]
 

@@ -150,6 +150,15 @@ def test_a_promise_that_is_worth_little_is_called_so(tmp_path: Path) -> None:
     assert "change by a factor of at most e^900 with one answer. That is a weak promise." in text
 
 
+def test_a_factor_is_judged_by_its_size(tmp_path: Path) -> None:
+    strong = read(bandit_of(dpb.NoiseAwareIMED(epsilon=1.0)), tmp_path).text
+    assert "would have been about as likely had it been different, up to a factor of 2.72. " in strong
+    assert "about 3 is usual. More than 20 is weak." in strong
+    weak = read(bandit_of(dpb.NoiseAwareIMED(epsilon=6.0)), tmp_path).text
+    assert "would have been as likely had it been different, up to a factor of 403. " in weak
+    assert "about 3 is usual. This is a weak promise." in weak
+
+
 def test_sixty_arms(tmp_path: Path) -> None:
     arms = [f"headline number {number} of the spring campaign" for number in range(60)]
     bandit = play(bandit_of(arms=arms), [number / 60 for number in range(60)], 2000)

@@ -1,6 +1,7 @@
 """Windows, clocks and sealed timing, as a bandit shows them."""
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,7 @@ def test_a_clock_that_is_put_far_back_is_told_once(tmp_path: Path) -> None:
         "The clock says 939, 61 seconds less than once before: until it is there again no block is due and no window "
         "ends. If it was wrong then, go on with a clock that adds as much."
     ]
+    assert told[0].filename == __file__  # the line that called, wherever in the library it was noticed
     bandit.assign()
     bandit.detach()
     again = bandit_at(lambda: clock.now + WINDOW + 1, journal=tmp_path / "journal")  # which adds as much
@@ -217,6 +219,21 @@ def test_with_sealed_timing_the_reading_at_an_answer_does_not_count() -> None:
     clock.now += WINDOW
     with pytest.raises(dpb.WindowClosed):
         bandit.close(later, 1.0)
+
+
+@pytest.mark.parametrize("timing", ["open", "sealed"])
+def test_that_the_clock_was_put_back_is_never_told_because_an_answer_came(timing: str) -> None:
+    """Else no warning at the next assignment would tell that there was an answer."""
+    clock = Clock()
+    bandit = bandit_at(clock, timing=timing)
+    assignments = [bandit.assign() for _ in range(2)]
+    clock.now -= 2 * WINDOW
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bandit.close(assignments[0], 1.0)
+        assert len(bandit.open_assignments()) == 1
+    with pytest.warns(RuntimeWarning, match="The clock says 880, 120 seconds less"):
+        bandit.release_due()
 
 
 def test_places_without_an_answer_count_as_the_default_reward() -> None:
@@ -265,7 +282,7 @@ def test_a_selection_that_comes_too_late_is_followed_by_another() -> None:
     bandit = bandit_at(clock)
     arm = bandit.select()
     clock.now += WINDOW
-    with pytest.raises(dpb.WindowClosed):
+    with pytest.raises(dpb.WindowClosed, match="Expected the selection to be closed within 60 seconds"):
         bandit.update(arm, 1.0)
     assert bandit.select() == "B"
     bandit.update("B", 1.0)

@@ -263,7 +263,7 @@ class Bandit(ExperimentView):
             played_arm = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
-            check_open(number, learner, now)
+            check_open(number, learner, now, what="the selection")
             selected_arm = self._selected_arm()
             if played_arm != selected_arm:
                 raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected_arm]!r}, which was selected.")
@@ -289,7 +289,7 @@ class Bandit(ExperimentView):
         """
         with self._lock.exclusive():
             self._step()
-            return self._steps.release_due(self._steps.now())
+            return self._steps.release_due(self._steps.now(warns=True))
 
     @clean
     def forget(self, unit: str | int) -> None:
@@ -442,7 +442,7 @@ class Bandit(ExperimentView):
     # ---- parts
 
     def _assigned(self, visits: Sequence[Visit], is_selection: bool = False) -> list[Assignment]:
-        return self._steps.assign(visits, self._steps.now(), is_selection)
+        return self._steps.assign(visits, self._steps.now(warns=True), is_selection)
 
     def _close_passed(self, answers: Sequence[PassedAnswer]) -> None:
         learner, now = self._step(), self._steps.now()

@@ -51,12 +51,21 @@ def _validated_closing(
     return closing
 
 
-def check_open(number: int, learner: Learner, now: float | None, *, is_closing: bool = False) -> None:
-    """Refuse an answer that comes too late, whether there was one or not, or that comes after another one."""
+def check_open(
+    number: int, learner: Learner, now: float | None, *, is_closing: bool = False, what: str | None = None
+) -> None:
+    """Refuse an answer that comes too late, whether there was one or not, or that comes after another one.
+
+    Args:
+        number: of the assignment.
+        learner: whose it is.
+        now: the time.
+        is_closing: whether another answer to it is being taken in.
+        what: what errors call it; by default they name its id.
+    """
     place, window = learner.book.place(number), learner.configuration.window
+    name = what or f"assignment={id_of(learner.tag, number)!r}"
     if window is not None and (place is None or place.is_over(now)):
-        name = id_of(learner.tag, number)
-        raise WindowClosed(f"Expected assignment={name!r} to be closed within {window:g} seconds: its window is over.")
+        raise WindowClosed(f"Expected {name} to be closed within {window:g} seconds: its window is over.")
     if place is None or place.is_answered or is_closing:
-        name = id_of(learner.tag, number)
-        raise AlreadyClosed(f"Expected assignment={name!r} to be open: it was closed before.")
+        raise AlreadyClosed(f"Expected {name} to be open: it was closed before.")

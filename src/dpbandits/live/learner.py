@@ -85,8 +85,8 @@ class Learner:
         if first is None or arms * first.last > limit:
             requirement = "longer" if first is None else f"at least {arms * first.last}"
             raise InvalidInput(
-                f"Expected horizon={limit} to be {requirement}: at {terms.one_reward.epsilon:.3g} for one reward, "
-                "every arm needs a longer first block before anything is learnt."
+                f"Expected horizon={limit} to be {requirement}: at epsilon={terms.one_reward.epsilon:.3g} for one "
+                "reward, every arm needs a longer first block before anything is learnt."
             )
         # What is wrong with the noise or with the policy is found before anybody is assigned anything.
         source.event(first.scale)

@@ -5,7 +5,6 @@
 What is passed was checked before. A step that fails halfway leaves the lock midway, and nothing comes after it.
 """
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 
@@ -19,7 +18,7 @@ from dpbandits.live.records import answer_record, assignment_record, forgetting_
 from dpbandits.live.rollback_witness import Witness, ask_witness
 from dpbandits.live.snapshots import pieces_of
 from dpbandits.live.step_lock import StepLock
-from dpbandits.live.timing import Clock, reading
+from dpbandits.live.timing import Clock, reading, warn_of_earlier_reading
 from dpbandits.live.units import Visit
 
 
@@ -46,10 +45,14 @@ class LoggedSteps:
         self._has_warned = False  # of a clock that was put back
         self._lock = lock
 
-    def now(self) -> float | None:
+    def now(self, *, warns: bool = False) -> float | None:
         """Return the time, which never runs backwards; None where no window needs it.
 
-        With sealed timing no reading that an answer was checked against counts: it would tell when that came.
+        With sealed timing no reading that an answer was checked against counts: it would tell when that came. Nor does
+        an answer ever warn: that no warning came later would tell that there was one.
+
+        Args:
+            warns: whether to warn, once, of a clock that was put far back.
         """
         if self._clock is None:
             return None
@@ -57,14 +60,10 @@ class LoggedSteps:
         latest = self._learner.counts.later(time)
         if self._latest is not None:
             latest = max(self._latest, latest)
-        if latest - time > (self._learner.configuration.window or 0.0) and not self._has_warned:
+        is_far_back = latest - time > (self._learner.configuration.window or 0.0)
+        if warns and is_far_back and not self._has_warned:
             self._has_warned = True
-            warnings.warn(
-                f"The clock says {time:.17g}, {latest - time:.3g} seconds less than once before: until it is there "
-                "again no block is due and no window ends. If it was wrong then, go on with a clock that adds as much.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            warn_of_earlier_reading(time, latest)
         return latest
 
     def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[Assignment]:

@@ -5,7 +5,9 @@ because a reward came, so that neither the presence nor the time of a reward sho
 its last assignment was handed out: then no answer to any of its assignments is accepted any more.
 """
 
+import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
@@ -61,3 +63,16 @@ def is_reading(value: object) -> bool:
     """Tell whether a value can be one that the clock has given."""
     low, high = map(float, _READINGS.strip("[]").split(","))
     return type(value) is float and low <= value <= high
+
+
+def warn_of_earlier_reading(time: float, latest: float) -> None:
+    """Tell whoever called the library that the clock was put far back."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpbandits."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(
+        f"The clock says {time:.17g}, {latest - time:.3g} seconds less than once before: until it is there again no "
+        "block is due and no window ends. If it was wrong then, go on with a clock that adds as much.",
+        RuntimeWarning,
+        stacklevel=level,
+    )

@@ -236,8 +236,8 @@ def is_hash(text: str) -> bool:
 
 
 def read_head(text: str) -> Head | str:
-    """Return the head that a text gives: HASH, NUMBER:HASH, or the pair as Python prints it."""
-    plain = text.strip().lower()
+    """Return the head that a text gives: HASH, NUMBER:HASH, a line that shows that, or the pair as Python prints it."""
+    plain = text.strip().lower().removeprefix("head:").strip()
     if plain.startswith("(") and plain.endswith(")"):
         plain = ":".join(part.strip(" '\"") for part in plain[1:-1].split(","))
     number, colon, digest = plain.rpartition(":")

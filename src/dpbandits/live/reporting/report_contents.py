@@ -27,6 +27,7 @@ from dpbandits.privacy import Guarantee
 
 TITLE = "Live experiment"
 _COMPARED = 8  # arms, one by one
+_WEAK_FACTOR = 20.0
 _LARGEST_FACTOR = 1000.0  # of odds that is worth a number
 
 _NOT_SHOWN = (
@@ -213,11 +214,13 @@ def _plain_words(guarantee: Guarantee, contributions: int) -> str:
             f"the odds of anything that this experiment shows, ever, change by a factor of at most "
             f"e^{guarantee.epsilon:.3g} with {whose}{but}. That is a weak promise."
         )
+    about = "" if factor > _WEAK_FACTOR else "about "
+    judgement = "This is a weak promise" if factor > _WEAK_FACTOR else f"More than {_WEAK_FACTOR:g} is weak"
     return (
-        f"whatever {whose} may have been, everything that this experiment shows, ever, would have been about as "
-        f"likely had {it} been different: up to a factor of {factor:.3g}{but}. The closer this "
-        f"factor is to 1, the less anyone can find out about {them}, whatever else they know; about 3 is usual, and "
-        "more than 20 is weak."
+        f"whatever {whose} may have been, everything that this experiment shows, ever, would have been {about}as "
+        f"likely had {it} been different, up to a factor of {factor:.3g}{but}. The closer this "
+        f"factor is to 1, the less anyone can find out about {them}, whatever else they know; about 3 is usual. "
+        f"{judgement}."
     )
 
 
