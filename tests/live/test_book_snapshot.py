@@ -135,6 +135,23 @@ def test_a_snapshot_ends_where_another_one_is_begun() -> None:
     assert without_the_forgotten(found, crowd.forgotten) == without_the_forgotten(expected, crowd.forgotten)
 
 
+def test_what_a_batch_changes_is_noted_in_small_pieces() -> None:
+    bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), 2, contributions=2)
+    assignments = bandit.assign_many(range(3000))
+    source, book = learner_of(bandit).book, MemoryBook(2, False)
+    assert isinstance(source, MemoryBook)
+    expected = tables_of(source)
+    pieces = source.pieces()
+    book.take_piece(next(pieces))
+    bandit.close_many([(a, 1.0) for a in assignments])
+    bandit.assign_many(range(3000))
+    for piece in pieces:
+        assert max(map(len, itertools.chain.from_iterable(piece.values())), default=0) <= book_snapshot.ROWS
+        book.take_piece(piece)
+    book.settle()
+    assert tables_of(book) == expected
+
+
 def test_a_piece_is_small_however_much_there_is() -> None:
     book = MemoryBook(2, False)
     bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), 2)

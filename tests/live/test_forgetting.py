@@ -1,6 +1,7 @@
 """People who are forgotten: the link to their assignments is cut, and they enter no second time."""
 
 import errno
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live import Assignment, journal, journal_snapshot
+from dpbandits.live import Assignment, book_snapshot, journal, journal_snapshot
 from dpbandits.live.journal_snapshot import UNFINISHED, path_of_snapshot
 from insides import journal_of, state_of
 from journal_lines import records_in
@@ -145,6 +146,34 @@ def test_who_is_forgotten_while_a_snapshot_is_written_is_out_of_the_next_one(
             links.append({row for row in rows_of(path, "people") if row[0] == person})
     assert links == [{(person, 1, 0, 1)}, set()]
     assert key not in path.read_text()
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_detach_ends_where_the_journal_was_changed_by_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_begun: bool
+) -> None:
+    monkeypatch.setattr(journal_snapshot, "PART", 100)  # a line or so at every step
+    path = tmp_path / "journal"
+    bandit, _ = with_somebody_forgotten(path)
+    if is_begun:
+        bandit.forget("nobody that is known")
+        bandit.assign(unit="Ada")
+    assert path_of_snapshot(str(path)).exists() is is_begun
+    os.truncate(path, path.stat().st_size - 1)
+    with pytest.raises(dpb.JournalError, match=r"\(it was deleted, moved or changed while it was open\)"):
+        bandit.detach()
+    assert not path_of_snapshot(str(path)).exists()
+
+
+def test_no_piece_of_a_snapshot_tells_among_whom_somebody_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_snapshot, "ROWS", 10)
+    bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2)
+    bandit.assign_many(range(100), keys=[f"visit {n}" for n in range(100)])
+    for n in (33, 34, 77):
+        bandit.forget(n)
+    pieces = json.loads(bandit.to_json())["pieces"]
+    for table in ("people", "visits"):
+        assert [len(piece[table][0]) for piece in pieces if table in piece] == [10] * 9 + [7]
 
 
 def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(

@@ -18,6 +18,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.live.journal import Journal
+from dpbandits.live.names_on_disk import guarantee_from
 from dpbandits.live.step_lock import StepLock
 from dpbandits.mechanisms import recording
 from dpbandits.policies import Policy
@@ -90,7 +91,7 @@ def test_terms_of_the_beginning_are_kept() -> None:
     text = Path(__file__).with_name("begun_before.json").read_text(encoding="utf-8")
     bandit = dpb.Bandit.from_json(text, noise=SharedNoise(1))
     begun = bandit.ledger[0].content
-    assert bandit.guarantee.to_dict() == begun["guarantee"]
+    assert bandit.guarantee == guarantee_from(begun["guarantee"], begun["format"])
     assert bandit.guarantee.within(dpb.Budget(3.0, 1e-6))
     one_reward = begun["reward_guarantee"]
     assert bandit.guarantee.delta == pytest.approx(4 * math.exp(3 * one_reward["epsilon"]) * one_reward["delta"])

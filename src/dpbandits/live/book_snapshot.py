@@ -53,11 +53,16 @@ class BookSnapshot:
         """Yield all pieces. The first ones are of the moment itself, so begin at once."""
         yield {"released_sums": [int(total) for total in self._book.released_sums]}
         for table, rows in self._tables():
-            for noted_table, noted_rows in self._notes.items():
-                if noted_rows:
-                    self._notes[noted_table] = []
-                    yield _piece(noted_table, noted_rows)
+            yield from self._noted_pieces()
             yield _piece(table, rows)
+
+    def _noted_pieces(self) -> Iterator[Piece]:
+        """Yield what was noted; a large batch may have noted much."""
+        for table, rows in self._notes.items():
+            while rows:
+                noted_rows = rows[:ROWS]
+                del rows[:ROWS]
+                yield _piece(table, noted_rows)
 
     def _tables(self) -> Iterator[tuple[str, list[Row]]]:
         """Yield the rows of every table, as they are now, but for those that have been noted and are gone."""
@@ -72,20 +77,44 @@ class BookSnapshot:
                 book.oldest = numbers.stop  # nobody has to look there again
             for first in range(0, len(open_rows) or 1, ROWS):
                 yield "places", open_rows[first : first + ROWS]
-        for start in range(0, self._people, ROWS):
-            units = book.units[start : min(start + ROWS, self._people)]
-            # Of those who were forgotten meanwhile there is a note, the others have a table of their own.
-            yield "people", [(unit, *book.people[unit]) for unit in units if book.people[unit] != FORGOTTEN]
+        for rows in _full_pieces(self._known_people()):
+            yield "people", rows
         for start in range(0, len(self._forgotten), ROWS):
             yield "forgotten", [(unit,) for unit in self._forgotten[start : start + ROWS]]
         for start in range(0, self._answers, ROWS):
             numbers_answered = book.answered[start : min(start + ROWS, self._answers)]
             yield "answers", [(number, book.answer_keys[number]) for number in numbers_answered]
+        for rows in _full_pieces(self._known_visits()):
+            yield "visits", rows
+
+    def _known_people(self) -> Iterator[list[Row]]:
+        """Yield people; of those who were forgotten meanwhile there is a note, the others have a table of their own."""
+        book = self._book
+        for start in range(0, self._people, ROWS):
+            units = book.units[start : min(start + ROWS, self._people)]
+            yield [(unit, *book.people[unit]) for unit in units if book.people[unit] != FORGOTTEN]
+
+    def _known_visits(self) -> Iterator[list[Row]]:
+        """Yield the keys of visits; those of people who were forgotten are gone."""
+        book = self._book
         for start in range(0, self._visits, ROWS):
-            keys_of_visits = book.visit_order[start : min(start + ROWS, self._visits)]
-            # Those of people who were forgotten are gone.
-            visits = [(key, book.visits[key]) for key in keys_of_visits if key in book.visits]
-            yield "visits", [(unit, key, arm, number) for key, (arm, number, unit) in visits]
+            keys = book.visit_order[start : min(start + ROWS, self._visits)]
+            visits = [(key, book.visits[key]) for key in keys if key in book.visits]
+            yield [(unit, key, arm, number) for key, (arm, number, unit) in visits]
+
+
+def _full_pieces(found: Iterator[list[Row]]) -> Iterator[list[Row]]:
+    """Yield the rows that were found, as many at a time but for the last ones; none where too few have been found yet.
+
+    A piece with fewer would tell among whom somebody was who has been forgotten.
+    """
+    rows: list[Row] = []
+    for more_rows in found:
+        rows += more_rows
+        full_rows = rows[:ROWS] if len(rows) >= ROWS else []
+        del rows[: len(full_rows)]
+        yield full_rows
+    yield rows
 
 
 def _block_row(key: tuple[int, int], pending: "PendingBlock") -> Row:

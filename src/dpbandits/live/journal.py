@@ -39,6 +39,7 @@ from dpbandits.live.private_file import PrivateFile
 
 SHORTEST_STEPS = 2**20  # bytes of steps after which there is a snapshot, if that is not much longer itself
 STEPS_SHARE = 8  # or after this part of it
+_LOST = "was deleted, moved or changed while it was open"
 
 
 class Journal:
@@ -229,6 +230,7 @@ class Journal:
         # Taken out while it is written on: whatever goes wrong, it is given up, and another one is tried later.
         snapshot, self._snapshot = self._snapshot, None
         try:
+            self._check_place()  # what is there now may not be ours; the step will say so
             if snapshot is None:
                 snapshot = self._begun_snapshot(pieces)
             snapshot.write_part(self._written, steps)
@@ -236,14 +238,14 @@ class Journal:
             if not snapshot.is_complete:
                 self._snapshot, snapshot = snapshot, None
                 return
-            if not self._file.is_in_place(self._end):  # what is there now is not ours; the step will say so
-                raise self._lost_error(self._file)
+            self._check_place()
             self._confirm(durable=True)  # so that the mark is never of a record before the snapshot
             self._is_new_name_forced = False
             self._file.take(snapshot.finished())
         except Exception as problem:  # noqa: BLE001  (a full disk, for instance: the journal is what it was)
             self._failed_at = self._end
-            self._failure = str(problem.strerror) if isinstance(problem, OSError) else type(problem).__name__
+            is_ours = self._file.is_in_place(self._end)
+            self._failure = _reason(problem) if is_ours else f"it {_LOST}"
             return
         finally:
             if snapshot is not None:
@@ -288,19 +290,19 @@ class Journal:
         self._reader.number += 1
         self._end += len(line)
         self._written += len(line)
-        if not self._file.is_in_place(self._end):  # before it is acknowledged
-            raise self._lost_error(self._file)
+        self._check_place()  # before it is acknowledged
         if before_mark is not None:
             before_mark()
         self._confirm(durable=durable_mark)
         if durable_mark and not self._mark.is_in_place():
-            raise self._lost_error(self._mark)
+            raise _lost_error(self._mark)
+
+    def _check_place(self) -> None:
+        if not self._file.is_in_place(self._end):
+            raise _lost_error(self._file)
 
     def _confirm(self, *, durable: bool) -> None:
         self._mark.overwrite(mark_of(self._reader.number, self._reader.checksum), durable=durable)
-
-    def _lost_error(self, file: PrivateFile) -> JournalError:
-        return JournalError(f"{file.path} was deleted, moved or changed while it was open.")
 
     def _read_mark(self) -> Mark | None:
         content = b"".join(self._mark.lines()) if self._mark.size() <= LONGEST_MARK else b"?"
@@ -330,6 +332,15 @@ def journal_at(path: object, mark: object) -> Journal | None:
             raise InvalidInput(f"Expected mark={value_text(mark)} together with a journal, whose mark it is.")
         return None
     return Journal(path, mark)  # type: ignore[arg-type]
+
+
+def _lost_error(file: PrivateFile) -> JournalError:
+    return JournalError(f"{file.path} {_LOST}.")
+
+
+def _reason(problem: Exception) -> str:
+    """Return why a snapshot failed, in a few words; those of the problem may speak of what is in it."""
+    return str(problem.strerror) if isinstance(problem, OSError) else type(problem).__name__
 
 
 def _close(files: list[PrivateFile]) -> None:

@@ -121,7 +121,8 @@ def _differences(one: Any, other: Any) -> tuple[Any, Any]:
 def to_text(learner: Learner) -> str:
     """Return a bandit as JSON."""
     first, *others = pieces_of(learner)
-    return json.dumps({"warning": WARNING, **_with_checksum({**first, "pieces": others})}, allow_nan=False)
+    pieces = [piece for piece in others if any(piece.values())]  # where one is empty, somebody may have been forgotten
+    return json.dumps({"warning": WARNING, **_with_checksum({**first, "pieces": pieces})}, allow_nan=False)
 
 
 def from_text(text: str, policy: Policy | None, source: SecureNoise) -> Learner:
