@@ -1,5 +1,6 @@
 """Snapshots of journals: when they are written, how much of them a step writes, and what goes wrong with them."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from dpbandits.errors import JournalError
 from dpbandits.live import journal, journal_snapshot, logged_steps
 from dpbandits.live.journal_snapshot import UNFINISHED, JournalSnapshot, path_of_snapshot
 from dpbandits.live.private_file import PrivateFile
-from insides import state_of
+from insides import journal_of, state_of
 from journal_lines import records_in
 
 POLICY = dpb.recommended(epsilon=30.0)
@@ -175,6 +176,45 @@ def test_what_was_not_finished_is_removed_by_whoever_begins_or_goes_on(tmp_path:
         left.write_text("rewards")
         opened(path).detach()
         assert not left.exists()
+
+
+def halfway_in_a_snapshot(path: Path, monkeypatch: pytest.MonkeyPatch) -> dpb.Bandit:
+    monkeypatch.setattr(journal_snapshot, "PART", 100)  # a line or so at every step
+    bandit = opened(path)
+    bandit.assign("Ada")
+    bandit.assign("Bo")
+    bandit.forget("Ada")
+    bandit.assign("Cy")
+    assert path_of_snapshot(str(path)).exists()
+    return bandit
+
+
+def test_a_bandit_that_nobody_holds_any_more_leaves_nothing_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a program that ends."""
+    path = tmp_path / "journal"
+    bandit = halfway_in_a_snapshot(path, monkeypatch)
+    del bandit
+    gc.collect()
+    assert sorted(os.listdir(tmp_path)) == ["journal", "journal.mark"]
+    assert len(opened(path).open_assignments()) == 3
+
+
+def test_a_forked_child_leaves_an_unfinished_snapshot_to_its_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal"
+    bandit = halfway_in_a_snapshot(path, monkeypatch)
+    child = os.fork()
+    if child == 0:
+        journal_of(bandit).close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert path_of_snapshot(str(path)).exists()
+    bandit.detach()
+    assert begins_with_a_later_snapshot(path)
+    assert sorted(os.listdir(tmp_path)) == ["journal", "journal.mark"]
 
 
 def test_its_name_is_refused_for_a_journal_and_for_a_mark(tmp_path: Path) -> None:

@@ -344,5 +344,7 @@ def _reason(problem: Exception) -> str:
 
 
 def _close(files: list[PrivateFile]) -> None:
+    for snapshot in files[2:]:  # which was not finished; else it has another name now
+        snapshot.unmake()
     for file in files:
         file.close()

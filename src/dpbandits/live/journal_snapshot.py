@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dpbandits._forks import this_process
 from dpbandits.live.journal_format import Mark, snapshot_lines
 from dpbandits.live.private_file import PrivateFile
 
@@ -54,7 +53,6 @@ class JournalSnapshot:
         self._pieces = pieces
         self._lines: Iterator[bytes] | None = snapshot_lines(*last, pieces)
         self.after = last[0]  # the record
-        self._process = this_process()
         self._unforced = 0
         self._owed = 0  # bytes, for what the old file has grown by
         self.size = 0  # of the snapshot alone, once it is finished
@@ -106,8 +104,7 @@ class JournalSnapshot:
     def abandon(self) -> None:
         """Let go of what was written."""
         self._pieces.close()  # type: ignore[attr-defined]
-        if self._process == this_process():
-            self.file.unmake()
+        self.file.unmake()
         self.file.close()
 
     def _write(self, content: bytes) -> None:

@@ -69,8 +69,8 @@ class PrivateFile:
             raise self._opening_error(problem.strerror) from None
 
     def unmake(self) -> None:
-        """Remove the file if it was made here."""
-        if self._is_made and self.is_in_place():
+        """Remove the file if it was made here, by this process."""
+        if self._is_made and self._process == _forks.this_process() and self.is_in_place():
             with suppress(OSError):
                 os.unlink(self.place)
 
