@@ -21,7 +21,8 @@ def taken(counts: Counts, *arms: int) -> list[int]:
         block = counts.free_block(arm)
         assert block is not None
         counts.assign(arm, is_decision=True)
-        is_full = counts.take(arm, block)
+        is_full = counts.fills(arm, block)
+        counts.take(arm, block)
         assert is_full is (counts.filling[arm] > block)
         blocks.append(block)
     return blocks

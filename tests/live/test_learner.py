@@ -20,6 +20,7 @@ from dpbandits.live.units import Visit
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import forget, to_plain
 from dpbandits.policies import Block, Policy
+from dpbandits.privacy import Row
 from explore_then_commit import ExploreThenCommit
 from learners import NOBODY, all_of, answered, closed, handed_out, learner_for, play
 from servable_policies import SERVABLE, shown
@@ -602,29 +603,64 @@ def test_releases_of_another_schedule_are_not_taken_over() -> None:
 # ---- releases that were made elsewhere
 
 
+Made = list[tuple[Row, int]]  # releases that were made elsewhere, and how many decisions there were
+
+
 @every_servable_policy
-def test_a_learner_learns_releases_that_were_made_elsewhere(policy: Policy) -> None:
-    """From their rows as they are stored and how many decisions there were; then it chooses as the other one does."""
+def test_a_learner_catches_up_with_another_one(policy: Policy) -> None:
+    """By rows as they are stored, and counts; then it does whatever the other one does."""
     one = learner_for(policy, 3, SharedNoise(1))
     other = learner_for(policy, 3, SharedNoise(1))
-    known = 1
-    for number in range(1, 300):
+    made: Made = []
+    for number in range(1, 301):
         handed_out(one)
         if number > 5:
             closed(one, number - 5, share(number))
-        for row in list(one.ledger)[known:]:
-            other.learn_from_elsewhere(row, one.counts.decisions)
-        assert other.counts.released == one.counts.released
-        known = len(one.ledger)
+        made += [(row, one.counts.decisions) for row in list(one.ledger)[len(other.ledger) + len(made) :]]
         if number % 50 == 0:
-            other.counts.restore(one.counts.snapshot())
+            other.catch_up(one.counts.snapshot(), made)
+            made = []
             assert to_plain(other.state) == to_plain(one.state)
             assert other.choice(None) == one.choice(None)
+            assert other.counts.snapshot() == one.counts.snapshot()
     assert other.ledger.to_jsonl() == one.ledger.to_jsonl()
     assert other.ledger.verify() == one.ledger.head
     assert other.steps == one.steps
     assert [statistic.values for statistic in other.statistics] == [statistic.values for statistic in one.statistics]
-    assert known > 3
+    assert len(one.ledger) > 3
+
+
+@every_servable_policy
+def test_two_learners_of_one_book_are_as_good_as_one(policy: Policy) -> None:
+    """Each catches up before its step, as processes do that share a database, and nobody sees a difference."""
+    dice, noise = random.Random(3), SharedNoise(1)  # noqa: S311
+    alone = learner_for(policy, 3, SharedNoise(1), window=30.0)
+    pair = [learner_for(policy, 3, noise, window=30.0) for _ in range(2)]
+    pair[1].book = pair[0].book
+    counts = alone.counts.snapshot()
+    made: Made = []
+    by_each = [0, 0]
+    now = 0.0
+    for _ in range(400):
+        now += dice.random()
+        turn = dice.randrange(2)
+        learner = pair[turn]
+        learner.catch_up(counts, made[len(learner.ledger) - 1 :])
+        answers = [Answer(n, 4096 * (n % 2), None) for n in alone.book.open_numbers(now) if dice.random() < 0.05]
+        for each in (alone, learner):
+            ready = each.ready_blocks()
+            each.answer(answers, ready)
+            each.add_due(ready, now)
+            each.learn(each.release(ready, now))
+        new_rows = list(learner.ledger)[len(made) + 1 :]
+        made += [(row, learner.counts.decisions) for row in new_rows]
+        by_each[turn] += len(new_rows)
+        choices = [each.choice(None, now) for each in (alone, learner)]
+        assert choices[0] == choices[1]
+        assert alone.hand_out(choices[0], NOBODY, now) == learner.hand_out(choices[1], NOBODY, now)
+        counts = learner.counts.snapshot()
+        assert (counts, learner.ledger.head) == (alone.counts.snapshot(), alone.ledger.head)
+    assert sum(by_each) == len(alone.ledger) - 1 >= 3
 
 
 def test_noise_that_was_drawn_for_a_release_from_elsewhere_is_dropped_and_no_other() -> None:
@@ -640,21 +676,50 @@ def test_noise_that_was_drawn_for_a_release_from_elsewhere_is_dropped_and_no_oth
     while len(one.ledger) == 1:
         closed(one, one.book.open_numbers(None)[0], 1.0)
     row = list(one.ledger)[1]
-    other.learn_from_elsewhere(row, 10)
+    other.catch_up(one.counts.snapshot(), [(row, 10)])
     after = [other.releaser.predrawn.count(arm) for arm in range(2)]
     assert after == [0 if arm == row.content["arm"] else before[arm] for arm in range(2)]
 
 
-def test_a_release_from_elsewhere_must_be_the_next_one() -> None:
+def test_a_learner_catches_up_with_what_fits_or_not_at_all() -> None:
     policy = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=500)
     one, other = (learner_for(policy, noise=SharedNoise(1)) for _ in range(2))
     play(one, lambda n, arm: 1.0, 40)
-    first, second = list(one.ledger)[1:3]
-    with pytest.raises(dpb.LedgerError, match="Row 2 does not follow row 0"):
-        other.learn_from_elsewhere(second, 5)
-    changed = dataclasses.replace(first, content_json=first.content_json.replace('"scale":', '"scale":1'))
-    with pytest.raises(dpb.InvalidInput, match="to be those of the schedule"):
-        other.learn_from_elsewhere(changed, 5)
-    assert len(other.ledger) == 1
-    other.learn_from_elsewhere(first, 5)
-    assert len(other.ledger) == 2
+    made = [(row, 5) for row in list(one.ledger)[1:]]
+    counts = one.counts.snapshot()
+    row, _ = made[0]
+    before = all_of(other)
+
+    def changed(old: str, new: str) -> Made:
+        assert old in row.content_json
+        return [(dataclasses.replace(row, content_json=row.content_json.replace(old, new)), 5), *made[1:]]
+
+    for wrong, kind, message in (
+        (made[1:], dpb.LedgerError, "Row 2 does not follow row 0"),
+        ([made[0], made[0]], dpb.LedgerError, "Row 1 does not follow row 1"),
+        (changed('"scale":', '"scale":1'), dpb.InvalidInput, "to be those of the schedule"),
+        (changed('"release":1', '"release":7'), dpb.InvalidInput, "to be those of the schedule"),
+        (made[:-1], dpb.InvalidInput, "to be those that are counted"),
+        ([], dpb.InvalidInput, "to be those that are counted"),
+    ):
+        with pytest.raises(kind, match=message):
+            other.catch_up(counts, wrong)
+    with pytest.raises(dpb.InvalidInput, match="Expected entered=-1 to be counts"):
+        other.catch_up({**counts, "entered": -1}, made)
+    assert all_of(other) == before
+    other.catch_up(counts, made)
+    assert other.ledger.head == one.ledger.head
+
+
+def test_where_a_book_fails_nothing_was_handed_out() -> None:
+    learner = learner_for(dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=500))
+    handed_out(learner)
+    before = all_of(learner)
+
+    def broken(*arguments: Any) -> None:
+        raise OSError("the database is away")
+
+    learner.book.add = broken  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="away"):
+        handed_out(learner)
+    assert all_of(learner) == before

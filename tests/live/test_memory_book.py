@@ -35,7 +35,8 @@ class Filled:
             block = self.counts.free_block(arm)
             assert block is not None
             number = self.counts.assign(arm, is_decision=True)
-            self.book.add(number, Place(arm, block), NOBODY, 1, self.counts.take(arm, block))
+            self.book.add(number, Place(arm, block), NOBODY, 1, self.counts.fills(arm, block))
+            self.counts.take(arm, block)
             blocks.append(block)
         return blocks
 
@@ -132,8 +133,8 @@ def test_nothing_is_remembered_of_people_without_a_name() -> None:
     book.add(1, Place(0, 0), NOBODY, 1, False)
     book.add(2, Place(1, 0), Visit(None, "k"), 1, False)
     assert book.people == {}
-    assert book.visit("k") == PastAssignment(0, 1, 2)
-    assert book.visit("l") is None
+    assert book.visit(Visit(None, "k")) == PastAssignment(0, 1, 2)
+    assert book.visit(Visit(None, "l")) is None
 
 
 def test_of_a_person_the_latest_assignment_is_remembered() -> None:
@@ -145,7 +146,7 @@ def test_of_a_person_the_latest_assignment_is_remembered() -> None:
     assert book.person("p") == PastAssignment(1, 0, 12)
     book.forget("p")
     assert book.person("p") == FORGOTTEN
-    assert book.visit("k") is None
+    assert book.visit(Visit("p", "k")) is None
 
 
 def test_a_book_comes_back_from_json() -> None:
@@ -180,10 +181,10 @@ def test_people_and_visits_come_back_from_json() -> None:
     again = read(written(book))
     for each in (book, again):
         assert (each.person("p"), each.person("q")) == (PastAssignment(2, 0, 3), FORGOTTEN)
-        assert each.visit("k") == PastAssignment(0, 0, 1)
-        assert each.visit("l") == PastAssignment(0, 0, 3)
-        assert each.visit("n") == PastAssignment(0, 0, 4)
-        assert each.visit("m") is None
+        assert each.visit(Visit("p", "k")) == PastAssignment(0, 0, 1)
+        assert each.visit(Visit("p", "l")) == PastAssignment(0, 0, 3)
+        assert each.visit(Visit(None, "n")) == PastAssignment(0, 0, 4)
+        assert each.visit(Visit("p", "m")) is None
     assert written(again) == written(book)
 
 

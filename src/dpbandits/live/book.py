@@ -4,7 +4,10 @@ The learner keeps what changes only with releases, and counts. It asks the book 
 answered, and takes out blocks to release them. A book in memory (live/memory_book.py) and one in a database behave
 alike; `dpbandits.testing.check_book` compares any book with an oracle, step by step.
 
-A book decides nothing and checks nothing: it is asked only for what exists.
+A book decides nothing and checks nothing: it is asked only for what exists. Whoever takes a step holds the experiment
+from the first call to the last, so nobody else changes the book in between. What it is given it keeps exactly: times are
+doubles, sums whole numbers of up to 2^61. If a step fails, or what it has written cannot be kept, the learner knows of
+something that did not happen: it is thrown away, and another one is made from what was kept.
 """
 
 from collections.abc import Iterable, Sequence
@@ -55,8 +58,11 @@ class Book(Protocol):
     def person(self, unit: str) -> PastAssignment | None:
         """Return what is remembered about a person: None if nothing, FORGOTTEN if they were forgotten."""
 
-    def visit(self, key: str) -> PastAssignment | None:
-        """Return the assignment of a visit, by its key, which is that of one person; None if it is new."""
+    def visit(self, visit: Visit) -> PastAssignment | None:
+        """Return the assignment of a visit that has a key; None if it is new.
+
+        The key is that of this person alone. Once the person was forgotten it is None.
+        """
 
     def add(self, number: int, place: Place, visit: Visit, entered: int, fills: bool) -> None:
         """Keep a new assignment.

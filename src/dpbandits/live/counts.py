@@ -54,13 +54,15 @@ class Counts:
             self.decided[arm] += 1
         return self.assigned
 
-    def take(self, arm: int, block: int) -> bool:
-        """Count the next place of the arm, which is in this block, as handed out; tell whether that fills the block."""
+    def fills(self, arm: int, block: int) -> bool:
+        """Tell whether the next place of the arm, which is in this block, is the last one of the block."""
+        return self.handed_out[arm] + 1 == self.schedule.count(block + 1)
+
+    def take(self, arm: int, block: int) -> None:
+        """Count the next place of the arm, which is in this block, as handed out."""
+        self.filling[arm] += self.fills(arm, block)
         self.handed_out[arm] += 1
         self.entered += 1
-        is_full = self.handed_out[arm] == self.schedule.count(block + 1)
-        self.filling[arm] += is_full
-        return is_full
 
     def later(self, time: float) -> float:
         """Return a reading of the clock; one that is earlier than the latest counts as that."""
@@ -82,15 +84,17 @@ class Counts:
         return {name: list(value) if isinstance(value, list) else value for name, value in counted.items()}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Put a snapshot into fresh counts."""
+        """Put a snapshot in place of these counts, all of it or nothing."""
         for name in _COUNTED:
-            value, fresh = snapshot[name], getattr(self, name)
-            if isinstance(fresh, list):
-                is_right = isinstance(value, list) and len(value) == len(fresh) and all(map(_is_count, value))
+            value, own = snapshot[name], getattr(self, name)
+            if isinstance(own, list):
+                is_right = isinstance(value, list) and len(value) == len(own) and all(map(_is_count, value))
             else:
                 is_right = is_reading(value) or value is None if name == "now" else _is_count(value)
             if not is_right:
                 raise InvalidInput(f"Expected {name}={value_text(value)} to be counts, as a bandit writes them.")
+        for name in _COUNTED:
+            value = snapshot[name]
             setattr(self, name, list(value) if isinstance(value, list) else value)
 
     def _can_fill(self, arm: int) -> bool:

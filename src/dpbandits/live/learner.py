@@ -32,6 +32,7 @@ from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import restore, to_plain
 from dpbandits.policies import update
 from dpbandits.privacy import Ledger, Row
+from dpbandits.privacy.ledger import check_following
 
 _TAG_BYTES = 8  # in 100,000 experiments two are the same with a chance of 3e-10
 
@@ -118,7 +119,7 @@ class Learner:
         latest = None if unit is None else self.book.person(unit)
         if latest == FORGOTTEN:
             return PastAssignment(0, self.leader())
-        again = None if key is None else self.book.visit(key)
+        again = None if key is None else self.book.visit(visit)
         if again is not None or latest is None:
             return again
         return latest if self._is_settled(latest, now) else None
@@ -142,11 +143,15 @@ class Learner:
         unit = visit.unit
         latest = None if unit is None else self.book.person(unit)
         enters = place.block is not None
+        fills = place.block is not None and self.counts.fills(place.arm, place.block)
+        self.book.add(
+            self.counts.assigned + 1, place, visit, (0 if latest is None else latest.entered) + enters, fills
+        )
         # Where an arm is kept nothing was decided: turns and t go on as if nobody had come.
         number = self.counts.assign(place.arm, is_decision=latest is None or not self._keeps_arm(latest))
-        fills = place.block is not None and self.counts.take(place.arm, place.block)
+        if place.block is not None:
+            self.counts.take(place.arm, place.block)
         self.counts.now = now
-        self.book.add(number, place, visit, (0 if latest is None else latest.entered) + enters, fills)
         if is_selection:
             self.selection = number
         return number
@@ -263,23 +268,34 @@ class Learner:
         for release in releases:
             self._learn(release, self.counts.decisions)
 
-    def learn_from_elsewhere(self, row: Row, decisions: int) -> None:
-        """Take in the next release of the ledger, which was made in another process and is in its book.
+    def catch_up(self, counts: dict[str, Any], made: Sequence[tuple[Row, int]] = ()) -> None:
+        """Go on from where another process has brought the experiment. The book is the same, so it is there already.
 
-        The noise that was drawn for it is dropped: `predraw_noise` for its arm, before anything may be released.
+        Noise that was drawn for these releases is dropped: `predraw_noise` for their arms, before anything may be
+        released.
 
         Args:
-            row: the row of the ledger, as it is stored.
-            decisions: how many there were when it was made.
+            counts: their snapshot after the last step that was taken there.
+            made: the releases that are not in the ledger yet, in order: the row of each, as it is stored, and how many
+                decisions there were when it was made.
+
+        Raises:
+            InvalidInput: the releases are not the next ones of the schedule, or not those that are counted. Nothing has
+                changed.
+            LedgerError: the rows do not follow the ledger. Nothing has changed.
         """
-        content = row.content
-        arm = content["arm"]
-        number = len(self.steps[arm])
-        self._check_scale(arm, content["scale"])
-        self.ledger.append_stored(row)
-        self.releaser.predrawn.drop(arm)  # it was drawn for this one
-        self.counts.released[arm] = number + 1
-        self._learn(Release(arm, number, content["value"], content["scale"]), decisions)
+        check_following([row for row, _ in made], self.ledger.head)
+        releases = self._stored_releases([row for row, _ in made])
+        released = list(map(len, self.steps))
+        for release in releases:
+            released[release.arm] += 1
+        if counts["released"] != released:
+            raise InvalidInput("Expected the releases that were made elsewhere to be those that are counted.")
+        self.counts.restore(counts)
+        for release, (row, decisions) in zip(releases, made, strict=True):
+            self.ledger.append_stored(row)
+            self.releaser.predrawn.drop(release.arm)  # it was drawn for this one
+            self._learn(release, decisions)
 
     def predraw_noise(self, arm: int) -> None:
         """Draw noise for the arm's next releases, before a step that may need it. Nothing visible changes."""
@@ -308,11 +324,22 @@ class Learner:
         self.statistics[release.arm].add(release.value)
         self.steps[release.arm].append(release.steps)
 
-    def _check_scale(self, arm: int, steps: float) -> None:
-        """Refuse a release that was made before, if it is not the next one of its arm in the schedule."""
-        block = self.schedule.block(len(self.steps[arm]))
-        if block is None or not is_same_scale(steps / 2**self.source.grid_bits, block.scale):
-            raise InvalidInput(f"Expected the ledger's releases to be those of the schedule, unlike one of arm {arm}.")
+    def _stored_releases(self, rows: Sequence[Row]) -> list[Release]:
+        """Return the releases of rows of the ledger, if they are the next ones of the schedule."""
+        numbers = list(map(len, self.steps))  # of every arm's next block
+        releases = []
+        for row in rows:
+            content = row.content
+            arm, steps = content["arm"], content["scale"]
+            block = self.schedule.block(numbers[arm])
+            is_next = block is not None and content["release"] == numbers[arm] + 1
+            if block is None or not is_next or not is_same_scale(steps / 2**self.source.grid_bits, block.scale):
+                raise InvalidInput(
+                    f"Expected the ledger's releases to be those of the schedule, unlike one of arm {arm}."
+                )
+            releases.append(Release(arm, numbers[arm], content["value"], steps))
+            numbers[arm] += 1
+        return releases
 
     # ---- moving
 
@@ -338,8 +365,7 @@ class Learner:
 
     def take_rows(self, rows: Sequence[Row]) -> None:
         """Take in further rows of the ledger as they are stored, of which the restored policy has learnt already."""
-        for row in rows:
+        check_following(rows, self.ledger.head)
+        for row, release in zip(rows, self._stored_releases(rows), strict=True):
             self.ledger.append_stored(row)
-            content = row.content
-            self._check_scale(content["arm"], content["scale"])
-            self._note(Release(content["arm"], len(self.steps[content["arm"]]), content["value"], content["scale"]))
+            self._note(release)

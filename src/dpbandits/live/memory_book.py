@@ -68,9 +68,10 @@ class MemoryBook:
         row = self.people.get(unit)
         return None if row is None else PastAssignment(*row)
 
-    def visit(self, key: str) -> PastAssignment | None:
-        """Return the assignment of a visit; None if it is new."""
-        row = self.visits.get(key)
+    def visit(self, visit: Visit) -> PastAssignment | None:
+        """Return the assignment of a visit that has a key; None if it is new."""
+        assert visit.key is not None
+        row = self.visits.get(visit.key)
         return None if row is None else PastAssignment(0, *row[:2])
 
     def forget(self, unit: str) -> None:

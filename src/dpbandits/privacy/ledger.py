@@ -86,8 +86,7 @@ class Ledger:
             LedgerError: the row does not follow the last one. No row was added.
         """
         with self._lock:
-            if (row.number, row.previous) != (len(self._rows), self.head[1]):
-                raise LedgerError(f"Row {row.number} does not follow row {self.head[0]}.")
+            check_following([row], self.head)
             self._rows.append(row)
 
     @classmethod
@@ -192,6 +191,14 @@ def canonical_json(content: Mapping[str, Any]) -> str:
         return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except RecursionError:
         raise InvalidInput("Expected the content to be nested less deeply.") from None
+
+
+def check_following(rows: Iterable[Row], head: Head) -> None:
+    """Raise LedgerError unless these rows, as they are stored, follow each other and the head."""
+    for row in rows:
+        if (row.number, row.previous) != (head[0] + 1, head[1]):
+            raise LedgerError(f"Row {row.number} does not follow row {head[0]}.")
+        head = row.number, row.hash
 
 
 def _chained(number: int, previous: str, content_json: str) -> Row:
