@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpbandits.errors import BrokenContract
@@ -133,13 +134,41 @@ class CountsNobodysRewards(WrongBook):
 
 
 class KnowsAKeyFromAnybody(WrongBook):
-    def visit(self, key: str) -> PastAssignment | None:
+    def visit(self, visit: Visit) -> PastAssignment | None:
         return PastAssignment(0, 0, 1) if self.visits else None
 
 
 class KnowsNoVisit(WrongBook):
-    def visit(self, key: str) -> PastAssignment | None:
+    def visit(self, visit: Visit) -> PastAssignment | None:
         return None
+
+
+class KeepsTheVisitsOfTheForgotten(WrongBook):
+    def forget(self, unit: str) -> None:
+        visits = dict(self.visits)
+        super().forget(unit)
+        self.visits = visits
+
+
+class RoundsTimesToMicroseconds(WrongBook):
+    def add(self, number: int, place: Place, visit: Visit, entered: int, fills: bool) -> None:
+        until = None if place.until is None else round(place.until, 6)
+        super().add(number, place._replace(until=until), visit, entered, fills)
+
+
+class KeepsSumsAsSingles(WrongBook):
+    def answer(self, number: int, reward: Any, key: str | None) -> Place:
+        place = super().answer(number, reward, key)
+        if place.block is not None:
+            pending = self.pending[place.arm, place.block]
+            pending.total = int(np.float32(pending.total))
+        return place
+
+
+class KeepsSumsIn32Bits(WrongBook):
+    def take_out(self, arm: int, block: int, missing: Any) -> BlockSum:
+        taken = super().take_out(arm, block, missing)
+        return BlockSum(taken.first, taken.last, taken.total & 0x7FFFFFFF)
 
 
 class LosesKeysOfAnswers(WrongBook):

@@ -1,5 +1,6 @@
 """check_book: all that must hold for every book of a live learner (live/book.py)."""
 
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -85,7 +86,7 @@ def _random_configuration(dice: random.Random) -> Configuration:
         NoiseAwareIMED(epsilon=dice.choice([2.0, 9.0]), first_phase=dice.randrange(1, 4), growth=1.5),
     ]
     contributions = dice.choice([1, 1, 2, 3])
-    window = dice.choice([None, 3.0, 12.0, 60.0])
+    window = dice.choice([None, 3.0, 12.1, 60.0])
     share = dice.choice([None, None, 0.2, 0.6])
     return Configuration(
         policy=dice.choice(policies),
@@ -94,7 +95,7 @@ def _random_configuration(dice: random.Random) -> Configuration:
         rewards=RewardScale(default=dice.choice([None, 0.25])),
         contributions=contributions,
         accept_delta=True,
-        grid_bits=12,
+        grid_bits=dice.choice([12, 30]),  # with the finer grid sums do not fit into 32 bits
         sticky=dice.random() < 0.5,
         window=window,
         timing="open" if window is None else dice.choice(["open", "sealed"]),
@@ -113,10 +114,13 @@ class _Script:
         self._name = name
         configuration = _random_configuration(self.dice)
         terms = Terms.computed(configuration)
-        self.learner = Learner(configuration, terms, GivenNoise(name), make_book=make_book)
-        self.oracle = SlowExperiment(configuration, terms, GivenNoise(name))
-        self.clock = self.dice.choice([0.0, 1e9])
+        bits = configuration.grid_bits
+        self.learner = Learner(configuration, terms, GivenNoise(name, bits), make_book=make_book)
+        self.oracle = SlowExperiment(configuration, terms, GivenNoise(name, bits))
+        self.largest_reward = 2**bits
+        self.clock = self.dice.choice([0.0, 1e9 + 1 / 3])
         self.keys: dict[int, str] = {}  # with which assignments were answered
+        self.visits: dict[str, set[Visit]] = {}  # of everybody who came with a key
         self.people = self.dice.choice([5, 40, 1000])
 
     def play(self) -> None:
@@ -133,7 +137,11 @@ class _Script:
     # ---- time
 
     def _tick(self) -> None:
-        self.clock += self.dice.choice([0.0, 0.0, 0.5, 1.0, 4.0, -2.0, 30.0 if self.dice.random() < 0.1 else 0.25])
+        self.clock += self.dice.choice([0.0, 0.0, 0.5, 1.0, 4.1, -2.0, 30.0 if self.dice.random() < 0.1 else 0.25])
+        ends = [entry.until for entry in self.oracle.entries if entry.until is not None and entry.until > self.clock]
+        if ends and self.dice.random() < 0.2:  # one of the next windows ends just now, or at the very next instant
+            end = sorted(set(ends))[self.dice.randrange(min(5, len(set(ends))))]
+            self.clock = self.dice.choice([end, math.nextafter(end, -math.inf)])
 
     @property
     def _now(self) -> float | None:
@@ -150,6 +158,8 @@ class _Script:
             is_named = self.learner.configuration.contributions > 1 or self.dice.random() < 0.7
             unit = _hashed("person", self.dice.randrange(self.people)) if is_named else None
             key = _hashed(f"visit of {unit}", self.dice.randrange(3)) if self.dice.random() < 0.3 else None
+            if unit is not None and key is not None:
+                self.visits.setdefault(unit, set()).add(Visit(unit, key))
             expected = self.oracle.assign(unit, key, now)
             actual = self._assigned(Visit(unit, key), now)
             self._compare("(number, arm, is new)", actual, expected)
@@ -172,7 +182,7 @@ class _Script:
         self.dice.shuffle(open_numbers)
         some = open_numbers[: self.dice.choice([1, 3, 20])]
         some += [self.dice.randrange(1, assigned + 1) for _ in range(self.dice.choice([0, 0, 1, 2]))]
-        answers = [(number, self.dice.randrange(4097), self._key_for(number)) for number in some]
+        answers = [(number, self.dice.randrange(self.largest_reward + 1), self._key_for(number)) for number in some]
         expected = self.oracle.answer(answers, now)
         actual = self._answered(answers, now)
         self._compare("what became of the answers", actual, expected)
@@ -223,8 +233,11 @@ class _Script:
     def _forget(self) -> None:
         unit = _hashed("person", self.dice.randrange(self.people))
         self.oracle.forget(unit)
-        if self.learner.book.person(unit) not in (None, FORGOTTEN):
-            self.learner.book.forget(unit)
+        book = self.learner.book
+        if book.person(unit) not in (None, FORGOTTEN):
+            book.forget(unit)
+            kept = [visit for visit in sorted(self.visits.get(unit, ())) if book.visit(visit) is not None]
+            self._compare("visits of somebody who was forgotten", kept, [])
 
     # ---- what is compared
 
