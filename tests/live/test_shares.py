@@ -36,3 +36,15 @@ def test_visits_are_no_decisions_and_an_arm_without_free_places_gets_no_share() 
     given = [bandit.assign(unit=n).arm for n in range(12)]
     # One place of A is left, which its share brings to the second. Then its share is idle: they come in turn.
     assert given == ["B", "A"] * 6
+
+
+def test_shares_are_less_than_all_whatever_version_of_python_adds_them_up() -> None:
+    """Ten tenths are less than 1 if they are added one by one, as Python did it up to 3.11."""
+    with pytest.raises(dpb.InvalidInput, match="to be less than 1 together, not 1:"):
+        dpb.Bandit(dpb.recommended(epsilon=1.0), 10, shares=dict.fromkeys(range(10), 0.1))
+
+
+@pytest.mark.parametrize("shares", [{}, {"A": 0}, {"A": 0.0, "B": 0}])
+def test_shares_of_nothing_are_none(shares: dict[str | int, float]) -> None:
+    bandit = dpb.Bandit(dpb.recommended(epsilon=1.0), ["A", "B"], shares=shares)
+    assert bandit.ledger[0].content["shares"] is None

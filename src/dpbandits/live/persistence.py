@@ -23,6 +23,7 @@ from dpbandits.live.names_on_disk import policy_of
 from dpbandits.live.reading import read_log
 from dpbandits.live.records import is_forgetting
 from dpbandits.live.schedule_cost import TOLERANCE
+from dpbandits.live.shares import named_shares
 from dpbandits.live.snapshots import begun_learner, is_piece_taken, pieces_of, settle
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
@@ -101,6 +102,8 @@ def _check_same_configuration(journal: Journal, beginning: dict[str, Any], reque
     for name in sorted(request.keys() | beginning.keys()):
         if beginning.get(name) != request.get(name):
             before, now = _differences(beginning.get(name), request.get(name))
+            if name == "shares":
+                before, now = (each and named_shares(each, request["arms"]) for each in (before, now))
             raise JournalError(
                 f"The journal {journal.path} was begun with {name}={value_text(before)}, not with {value_text(now)}."
             )

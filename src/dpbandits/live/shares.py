@@ -1,5 +1,6 @@
 """Shares: some arms get at least a share of all decisions. Which of them is next follows from counts alone."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from dpbandits import _validate
@@ -15,11 +16,16 @@ def validated_shares(shares: Mapping[str | int, float] | None, arms: Sequence[st
         return None
     if not isinstance(shares, Mapping):
         raise InvalidInput(f"Expected shares={value_text(shares)} to be a mapping of arms to numbers, or None.")
-    if not shares:
-        return None
     numbers = numbers_of(arms)
-    given = {number_of_arm(arm, numbers): share for arm, share in shares.items()}
+    given = {number_of_arm(arm, numbers): _share(arm, share) for arm, share in shares.items()}
+    if not any(given.values()):
+        return None
     return checked_shares([given.get(number, 0.0) for number in range(len(arms))], arms)
+
+
+def named_shares(shares: Sequence[float], arms: Sequence[str | int]) -> dict[str | int, float]:
+    """Return the shares that were asked for, by the names of their arms."""
+    return {arm: share for arm, share in zip(arms, shares, strict=True) if share}
 
 
 def checked_shares(shares: Sequence[float], arms: Sequence[str | int]) -> tuple[float, ...]:
@@ -28,16 +34,20 @@ def checked_shares(shares: Sequence[float], arms: Sequence[str | int]) -> tuple[
         raise InvalidInput(f"Expected shares={value_text(shares)} to be a list of numbers, one for each arm.")
     if len(shares) != len(arms):
         raise InvalidInput(f"Expected a share for each of {len(arms)} arms, not {len(shares)}.")
-    plain = tuple(
-        _validate.real("[0, 1)", **{f"share of {arm!r}": share}) for arm, share in zip(arms, shares, strict=True)
-    )
-    if not sum(plain) < 1:
+    plain = tuple(_share(arm, share) for arm, share in zip(arms, shares, strict=True))
+    together = math.fsum(plain)  # the same in every version of Python
+    if not together < 1:
         raise InvalidInput(
-            f"Expected shares={value_text(list(shares))} to be less than 1 together: the rest is chosen."
+            f"Expected shares={value_text(named_shares(shares, arms))} to be less than 1 together, not {together:.6g}: "
+            "the rest is chosen."
         )
     if not any(plain):
         raise InvalidInput("Expected at least one share above 0.")
     return plain
+
+
+def _share(arm: str | int, share: object) -> float:
+    return _validate.real("[0, 1)", **{f"share of {arm!r}": share})
 
 
 def neediest_arm(shares: Sequence[float], counts: Counts) -> int | None:
