@@ -1,6 +1,7 @@
 """The contract of a log: what was appended comes back, and a learner is brought to where its records end."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from dpbandits.live.assignments import id_of
 from dpbandits.live.closings import checked_closings
 from dpbandits.live.configuration import Configuration
 from dpbandits.live.journal import Journal
+from dpbandits.live.learner import Learner
 from dpbandits.live.log import Log, Record
 from dpbandits.live.logged_steps import LoggedSteps
 from dpbandits.live.reading import read_log
 from dpbandits.live.snapshots import pieces_of
 from dpbandits.live.step_lock import StepLock
+from dpbandits.live.timing import TIMINGS
 from dpbandits.live.units import Visit
 from learners import all_of, learner_for
 from shared_noise import SharedNoise
@@ -89,17 +92,78 @@ def test_a_learner_goes_on_from_any_log() -> None:
             answer = id_of(learner.tag, number - 5), number % 2, f"key {number}"
             steps.close(checked_closings([answer], learner, None), None)
     assert len(learner.ledger) > 5
+    assert all_of(learner_of(log.records())) == all_of(learner)
+    snapshot = [next(pieces := pieces_of(learner)), *({"piece": piece} for piece in pieces)]
+    assert all_of(learner_of(iter(json.loads(json.dumps(snapshot))))) == all_of(learner)
+    log.lines[50] = log.lines[50].replace("assign", "close", 1)
+    with pytest.raises(JournalError, match="The list cannot be followed from record 50 on"):
+        learner_of(log.records())
+
+
+def learner_of(records: Iterator[Record]) -> Learner:
+    """Return the learner that a log ends with."""
 
     def as_begun(plain: dict[str, Any]) -> Configuration:
         return Configuration.from_dict(plain)
 
-    again = read_log(log.records(), "list", 10, as_begun, SharedNoise(1))
-    assert again is not None
-    assert all_of(again) == all_of(learner)
-    snapshot = [next(pieces := pieces_of(learner)), *({"piece": piece} for piece in pieces)]
-    shorter = read_log(iter(json.loads(json.dumps(snapshot))), "list", 10, as_begun, SharedNoise(1))
-    assert shorter is not None
-    assert all_of(shorter) == all_of(learner)
-    log.lines[50] = log.lines[50].replace("assign", "close", 1)
-    with pytest.raises(JournalError, match="The list cannot be followed from record 50 on"):
-        read_log(log.records(), "list", 10, as_begun, SharedNoise(1))
+    learner = read_log(records, "list", 10, as_begun, SharedNoise(1))
+    assert learner is not None
+    return learner
+
+
+@pytest.fixture(params=TIMINGS)
+def timed_records(request: pytest.FixtureRequest) -> list[Record]:
+    """Return the records of steps with a window of 30 seconds, one a second; every other answer comes."""
+    policy = dpb.DPUCBInt(epsilon=30.0, delta=0.0, horizon=500)
+    learner = learner_for(policy, noise=SharedNoise(1), window=30.0, timing=request.param)
+    log, time = ListLog([]), 0.0
+    log.append(next(pieces_of(learner)))
+    steps = LoggedSteps(learner, log, None, lambda: time, StepLock(lambda: None))
+    for number in range(1, 101):
+        time += 1.0
+        steps.assign([Visit(None, None)], steps.now(), False)
+        if number > 5 and number % 2:
+            answer = id_of(learner.tag, number - 5), 1.0
+            steps.close(checked_closings([answer], learner, steps.now()), steps.now())
+    records = list(log.records())
+    assert all_of(learner_of(iter(records))) == all_of(learner)
+    return records
+
+
+def spoilt(records: list[Record], kind: str, **changes: Any) -> tuple[list[Record], int]:
+    """Return the records with the last one of a kind changed, or without it where nothing is said; and its number."""
+    number = max(n for n, record in enumerate(records) if kind in record)
+    new = [{**records[number], **changes}] if changes else []
+    return [*records[:number], *new, *records[number + 1 :]], number
+
+
+def test_a_step_without_the_release_that_was_due_is_not_followed(timed_records: list[Record]) -> None:
+    """It would be drawn once more."""
+    records, number = spoilt(timed_records, "release")
+    assert records[number].keys() == {"assign", "block"}
+    records[number] |= {"time": timed_records[number]["time"]}
+    with pytest.raises(JournalError, match=f"cannot be followed from record {number} on"):
+        learner_of(iter(records))
+
+
+@pytest.mark.parametrize("time", [1.0, 98.0, math.nan, "99", 2e12])
+def test_a_step_at_a_time_that_cannot_be_its_own_is_not_followed(timed_records: list[Record], time: Any) -> None:
+    records, number = spoilt(timed_records, "assign", time=time)
+    with pytest.raises(JournalError, match=f"cannot be followed from record {number} on"):
+        learner_of(iter(records))
+
+
+def test_an_answer_after_its_window_is_not_followed(timed_records: list[Record]) -> None:
+    records, number = spoilt(timed_records, "close", close=2)  # nobody has answered it
+    with pytest.raises(JournalError, match=f"cannot be followed from record {number} on"):
+        learner_of(iter(records))
+
+
+def test_a_snapshot_that_is_not_whole_is_not_followed(timed_records: list[Record]) -> None:
+    learner = learner_of(iter(timed_records))
+    first, *others = json.loads(json.dumps(list(pieces_of(learner))))
+    rows = first["ledger"]
+    snapshot = [first, *({"piece": piece} for piece in others)]
+    assert all_of(learner_of(iter(snapshot))) == all_of(learner)
+    with pytest.raises(JournalError, match="counts other releases than its ledger has"):
+        learner_of(iter([{**first, "ledger": rows[:-1]}, *snapshot[1:]]))

@@ -4,6 +4,7 @@ When a log is read the steps are taken again, with the times and the released va
 step that does not come out as it was recorded is not followed.
 """
 
+from functools import partial
 from typing import Any
 
 from dpbandits.errors import InvalidInput
@@ -81,7 +82,14 @@ def replay(learner: Learner, record: Record) -> bool:
     if not all(_replay_step(learner, step, ready, now) for step in steps):
         return False
     learner.counts.now = now
-    return not ready.blocks  # whatever is complete is released in the same step
+    if ready.blocks or now is None:
+        return not ready.blocks  # whatever is complete is released in the same step
+    return not any(map(partial(_looks_at_the_clock, learner), steps)) or not learner.book.due(now)
+
+
+def _looks_at_the_clock(learner: Learner, record: Record) -> bool:
+    """Tell whether all that was due had been released when this step was over."""
+    return "assign" in record or "release" in record or ("close" in record and not learner.is_sealed)
 
 
 def _replay_step(learner: Learner, record: Record, ready: ReadyBlocks, now: float | None) -> bool:
