@@ -13,6 +13,7 @@ from dpbandits.environments import Bernoulli
 from dpbandits.errors import (
     AlreadyClosed,
     BrokenContract,
+    ClockWarning,
     DPBanditsError,
     InvalidInput,
     JournalError,
@@ -36,6 +37,7 @@ __all__ = [
     "Bernoulli",
     "BrokenContract",
     "Budget",
+    "ClockWarning",
     "Comparison",
     "DPBanditsError",
     "Estimate",

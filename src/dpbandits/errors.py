@@ -1,6 +1,8 @@
 """Every error that the library raises on purpose.
 
 DPBanditsError
+├── BrokenContract a policy or a book that is not what every one must be (also an AssertionError)
+├── ClockWarning   a clock that was put far back (a warning, so also a RuntimeWarning)
 ├── InvalidInput   a value outside its allowed range; nothing has changed (also a ValueError)
 │   ├── AlreadyClosed   an assignment that has had its reward
 │   └── WindowClosed    an assignment whose reward comes too late
@@ -49,6 +51,10 @@ class StepError(DPBanditsError, RuntimeError):
 
 class LedgerError(DPBanditsError, ValueError):
     """A ledger that fails verification. The message names the first row that does not fit."""
+
+
+class ClockWarning(DPBanditsError, RuntimeWarning):
+    """A clock that was put far back. It is a warning; where warnings are errors, nothing has changed."""
 
 
 class BrokenContract(DPBanditsError, AssertionError):

@@ -18,7 +18,7 @@ from dpbandits.live.records import answer_record, assignment_record, forgetting_
 from dpbandits.live.rollback_witness import Witness, ask_witness
 from dpbandits.live.snapshots import pieces_of
 from dpbandits.live.step_lock import StepLock
-from dpbandits.live.timing import Clock, reading, warn_of_earlier_reading
+from dpbandits.live.timing import Clock, check_leap, reading, warn_of_earlier_reading
 from dpbandits.live.units import Visit
 
 
@@ -42,7 +42,7 @@ class LoggedSteps:
         self._witness = witness
         self._clock = clock
         self._latest: float | None = None  # the latest time at which the book was asked what is due
-        self._has_warned = False  # of a clock that was put back
+        self._has_warned = False  # of a clock that was put back, and is not there again
         self._lock = lock
 
     def now(self, *, warns: bool = False) -> float | None:
@@ -52,18 +52,19 @@ class LoggedSteps:
         an answer ever warn: that no warning came later would tell that there was one.
 
         Args:
-            warns: whether to warn, once, of a clock that was put far back.
+            warns: whether to warn of a clock that was put far back, once until it is there again.
         """
         if self._clock is None:
             return None
         time = reading(self._clock)
-        latest = self._learner.counts.later(time)
-        if self._latest is not None:
-            latest = max(self._latest, latest)
-        is_far_back = latest - time > (self._learner.configuration.window or 0.0)
-        if warns and is_far_back and not self._has_warned:
-            self._has_warned = True
-            warn_of_earlier_reading(time, latest)
+        before = [seen for seen in (self._latest, self._learner.counts.now) if seen is not None]
+        latest = max(time, *before) if before else time
+        check_leap(time, latest=max(before, default=time))
+        if warns:
+            is_far_back = latest - time > (self._learner.configuration.window or 0.0)
+            if is_far_back and not self._has_warned:
+                warn_of_earlier_reading(time, latest)
+            self._has_warned = is_far_back
         return latest
 
     def assign(self, visits: Sequence[Visit], now: float | None, is_selection: bool) -> list[Assignment]:
@@ -81,7 +82,7 @@ class LoggedSteps:
                 continue
             place = learner.choice(visit.unit, now)
             if place.block is not None:
-                learner.predraw_noise(place.arm)  # so long past its release that no batch is both
+                learner.predraw_noise(place.arm)  # long before it is needed: no step draws what it releases
             self._lock.is_midway = True
             number = learner.hand_out(place, visit, now, is_selection)
             if log is not None:

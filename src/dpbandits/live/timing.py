@@ -5,6 +5,7 @@ because a reward came, so that neither the presence nor the time of a reward sho
 its last assignment was handed out: then no answer to any of its assignments is accepted any more.
 """
 
+import math
 import sys
 import time
 import warnings
@@ -14,13 +15,14 @@ from typing import Any, Literal, get_args
 from dpbandits import _validate
 from dpbandits._phrases import one_line
 from dpbandits._validate import value_text
-from dpbandits.errors import InvalidInput, WrongKind
+from dpbandits.errors import ClockWarning, InvalidInput, WrongKind
 
 Timing = Literal["open", "sealed"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 
 _WINDOWS = "[0.001, 1e10]"  # seconds: the longest is three hundred years
 _READINGS = "[-1e12, 1e12]"  # seconds; milliseconds since 1970 are above
+_LEAP = 10 * 365.25 * 86400  # seconds: so much later it is another clock, such as that of the machine after one from 0
 
 Clock = Callable[[], float]
 
@@ -56,7 +58,19 @@ def reading(clock: Clock) -> float:
         time = clock()
     except Exception as problem:  # noqa: BLE001  (it knows nothing secret, so its own words may be shown)
         raise InvalidInput(f"The clock did not answer: {type(problem).__name__}: {one_line(problem)}") from None
-    return _validate.real(_READINGS, **{"the clock's time": time})
+    return _validate.real(_READINGS, **{"the clock's seconds": time})
+
+
+def check_leap(time: float, latest: float) -> None:
+    """Refuse a reading that is so much later than the latest one that it must be of another clock.
+
+    It would end all windows, and there would be no way back.
+    """
+    if time - latest > _LEAP:
+        raise InvalidInput(
+            f"Expected the clock's seconds={time:.17g} to be within ten years of {latest:.17g}, the latest before: go on "
+            "with the clock that this bandit began with (clock=...). Nothing has changed."
+        )
 
 
 def is_reading(value: object) -> bool:
@@ -71,8 +85,9 @@ def warn_of_earlier_reading(time: float, latest: float) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpbandits."):
         level, frame = level + 1, frame.f_back
     warnings.warn(
-        f"The clock says {time:.17g}, {latest - time:.3g} seconds less than once before: until it is there again no "
-        "block is due and no window ends. If it was wrong then, go on with a clock that adds as much.",
-        RuntimeWarning,
+        f"The clock says {time:.17g}, which is {latest - time:,.0f} seconds less than once before: until it is there "
+        "again no block is due and no window ends. If it was wrong then, go on with a clock that adds as much "
+        f"(clock=lambda: time.time() + {math.ceil(latest - time)}).",
+        ClockWarning,
         stacklevel=level,
     )
