@@ -109,7 +109,7 @@ def test_what_is_no_journal_is_refused_in_one_sentence(run: Any, bandit: dpb.Ban
         (tmp_path / "nothing", "cannot be opened as a journal: No such file or directory."),
         (tmp_path, "cannot be opened as a journal: it is not a regular file."),
         (other, "is not a journal."),
-        (damaged, "is damaged at record 2."),
+        (damaged, "is damaged at line 3."),
     ):
         status, out, err = run(path)
         assert (status, out) == (2, "")

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Pa
     path = tmp_path / "journal"
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     first = bandit.assign(unit="Ada", key="visit")
-    bandit.forget("Ada")
-    bandit.forget("Ada")
-    bandit.forget("nobody that is known")
+    assert bandit.forget("Ada") is True
+    assert bandit.forget("Ada") is False
+    assert bandit.forget("nobody that is known") is False
     bandit.close(first, 1.0)  # the assignment is there, and nobody's
     for key in (None, "visit", "another"):
         assert bandit.assign(unit="Ada", key=key) == Assignment("", "A", is_new=False)
@@ -90,6 +91,14 @@ def test_a_name_is_needed_to_forget() -> None:
 # ---- in the file
 
 
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """A step writes a line or so of a snapshot."""
+    with monkeypatch.context() as patched:
+        patched.setattr(journal_snapshot, "PART", 100)
+        yield patched
+
+
 def with_somebody_forgotten(path: Path) -> tuple[dpb.Bandit, str]:
     """Return a bandit in which Ada has just been forgotten, and the key of her visit as it is in the journal."""
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
@@ -99,13 +108,19 @@ def with_somebody_forgotten(path: Path) -> tuple[dpb.Bandit, str]:
     return bandit, key
 
 
-def test_detach_writes_what_is_left_of_the_snapshot(tmp_path: Path) -> None:
+def test_where_there_is_little_to_write_it_is_gone_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    _, key = with_somebody_forgotten(path)
+    assert key not in path.read_text()
+
+
+def test_detach_writes_what_is_left_of_the_snapshot(tmp_path: Path, small_parts: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journal"
     bandit, key = with_somebody_forgotten(path)
-    state = state_of(bandit)
     assert key in path.read_text()
     bandit.detach()
     assert key not in path.read_text()
+    state = state_of(bandit)
     after = path.read_bytes()
     bandit.detach()
     again = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
@@ -114,10 +129,13 @@ def test_detach_writes_what_is_left_of_the_snapshot(tmp_path: Path) -> None:
     assert path.read_bytes() == after
 
 
-def test_a_bandit_that_goes_on_after_a_crash_begins_the_snapshot_again(tmp_path: Path) -> None:
+def test_a_bandit_that_goes_on_after_a_crash_begins_the_snapshot_again(
+    tmp_path: Path, small_parts: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "journal"
     bandit, key = with_somebody_forgotten(path)
     journal_of(bandit).close()  # as the end of the process does
+    small_parts.undo()
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     assert key in path.read_text()
     bandit.assign(unit="Bo")
@@ -125,9 +143,8 @@ def test_a_bandit_that_goes_on_after_a_crash_begins_the_snapshot_again(tmp_path:
 
 
 def test_who_is_forgotten_while_a_snapshot_is_written_is_out_of_the_next_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, small_parts: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_snapshot, "PART", 100)  # a line or so at every step
     path = tmp_path / "journal"
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     bandit.assign(unit="Ada", key="visit")
@@ -137,28 +154,22 @@ def test_who_is_forgotten_while_a_snapshot_is_written_is_out_of_the_next_one(
     bandit.forget("Bo")
     bandit.assign(unit="Cy")
     assert path_of_snapshot(str(path)).exists()
+    inode = path.stat().st_ino
     bandit.forget("Ada")
     links: list[set[tuple[Any, ...]]] = []
     for _ in range(50):  # nothing is written of these steps but parts of snapshots
-        inode = path.stat().st_ino
-        bandit.assign(unit="Bo")
         if path.stat().st_ino != inode:
+            inode = path.stat().st_ino
             links.append({row for row in rows_of(path, "people") if row[0] == person})
+        bandit.assign(unit="Bo")
     assert links == [{(person, 1, 0, 1)}, set()]
     assert key not in path.read_text()
 
 
-@pytest.mark.parametrize("is_begun", [False, True])
-def test_detach_ends_where_the_journal_was_changed_by_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_begun: bool
-) -> None:
-    monkeypatch.setattr(journal_snapshot, "PART", 100)  # a line or so at every step
+def test_detach_ends_where_the_journal_was_changed_by_others(tmp_path: Path, small_parts: pytest.MonkeyPatch) -> None:
     path = tmp_path / "journal"
     bandit, _ = with_somebody_forgotten(path)
-    if is_begun:
-        bandit.forget("nobody that is known")
-        bandit.assign(unit="Ada")
-    assert path_of_snapshot(str(path)).exists() is is_begun
+    assert path_of_snapshot(str(path)).exists()
     os.truncate(path, path.stat().st_size - 1)
     with pytest.raises(dpb.JournalError, match=r"\(it was deleted, moved or changed while it was open\)"):
         bandit.detach()
@@ -180,7 +191,6 @@ def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "journal"
-    bandit, key = with_somebody_forgotten(path)
     real, failures = os.write, []
 
     def full(file: int, content: bytes) -> int:
@@ -191,6 +201,7 @@ def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
+        bandit, key = with_somebody_forgotten(path)
         for n in range(20):
             bandit.assign(unit=n)
         assert len(failures) == 1  # and not at every step

@@ -297,7 +297,7 @@ def test_a_forged_record_is_refused_in_one_sentence(tmp_path: Path, record: dict
     problem = failure(fresh, journal=path)
     assert isinstance(problem, dpb.JournalError)
     only_in_snapshots = record.keys() & {"piece", "end"}
-    assert ("is damaged at record 6" if only_in_snapshots else "cannot be followed from record 6 on") in str(problem)
+    assert ("is damaged at line 7" if only_in_snapshots else "cannot be followed from record 6 on") in str(problem)
     assert found_in_frames(problem, *SECRETS) == []
     assert path.read_bytes() == before
 
@@ -312,7 +312,7 @@ def test_a_forged_line_is_refused_in_one_sentence(tmp_path: Path, text: str) -> 
     path.with_name("journal.mark").write_text(f"{7:<20} {checksum}\n")
     problem = failure(fresh, journal=path)
     assert isinstance(problem, dpb.JournalError)
-    assert "record 7" in str(problem)
+    assert ("record 7" if text.startswith('{"') else "line 8") in str(problem)
     assert "\n" not in str(problem)
     assert found_in_frames(problem, *SECRETS) == []
 
@@ -429,7 +429,7 @@ def test_a_forged_second_record_is_refused_in_one_sentence(
     begun(path, is_earlier)
     append(path, record)
     only_in_snapshots = record.keys() & {"piece", "end"}
-    expected = "is damaged at record 1" if only_in_snapshots else "cannot be followed from record 1 on"
+    expected = "is damaged at line 2" if only_in_snapshots else "cannot be followed from record 1 on"
     assert expected in assert_refused(path)
 
 

@@ -584,7 +584,7 @@ def test_every_other_damage_is_refused(written: Path, torture: bool) -> None:
         assert written.read_bytes() == file
         assert mark_of(written).read_bytes() == mark
     written.write_bytes(content[:-3] + b"x]}\n")
-    with pytest.raises(dpb.JournalError, match=f"is damaged at record {len(lines) - 1}"):  # not taken for a torn one
+    with pytest.raises(dpb.JournalError, match=f"is damaged at line {len(lines)}"):  # not taken for a torn one
         read(written)
     written.write_bytes(content)
     assert len(list(Journal(written).records())) == len(lines)
@@ -602,7 +602,7 @@ def test_an_old_copy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(dpb.JournalError, match="ends after 1 records and 21 were acknowledged: it is an old copy"):
         opened(path)
     path.unlink()
-    with pytest.raises(dpb.JournalError, match="ends after 0 records"):
+    with pytest.raises(dpb.JournalError, match=r"There is no journal .* is of record 20: if it was moved,"):
         opened(path)
 
 

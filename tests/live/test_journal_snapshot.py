@@ -1,8 +1,10 @@
 """Snapshots of journals: when they are written, how much of them a step writes, and what goes wrong with them."""
 
+import errno
 import gc
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,17 +73,89 @@ def test_a_step_does_not_look_through_a_long_stretch_in_which_nothing_is_open(tm
     assert 4 < len(looks) < 40
 
 
-def test_a_bandit_that_only_looks_what_is_due_writes_it_too(tmp_path: Path) -> None:
+def test_a_bandit_that_only_looks_what_is_due_writes_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_snapshot, "PART", 100)  # a line or so at every step
     path = tmp_path / "journal"
     bandit = opened(path, window=60.0, clock=lambda: 0.0)
     bandit.assign("Ada")
     bandit.forget("Ada")
-    for _ in range(5):
+    assert not begins_with_a_later_snapshot(path)
+    for _ in range(20):
         bandit.release_due()
     assert begins_with_a_later_snapshot(path)
 
 
+# ---- sessions that are too short for one
+
+
+@pytest.fixture
+def small_and_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots are due often, and a step writes a line or so of one."""
+    monkeypatch.setattr(journal, "SHORTEST_STEPS", 3000)
+    monkeypatch.setattr(journal, "STEPS_SHARE", 10**9)
+    monkeypatch.setattr(journal_snapshot, "PART", 1)
+
+
+def sizes_after_sessions(path: Path, end: Callable[[dpb.Bandit], None]) -> list[int]:
+    """Return how large a journal was at the end of every session of a few steps."""
+    sizes = []
+    for session in range(60):
+        bandit = opened(path)
+        for person in range(6):
+            bandit.close(bandit.assign(f"{session} {person}"), 1.0)
+        assert len(bandit.open_assignments()) == 0
+        end(bandit)
+        sizes.append(path.stat().st_size)
+    return sizes
+
+
+def size_of_snapshot(path: Path) -> int:
+    return sum(len(json.dumps(record)) + 18 for record in records_in(path) if record.keys() & {"snapshot", "piece"})
+
+
+def test_detach_finishes_a_snapshot_that_is_due(tmp_path: Path, small_and_slow: None) -> None:
+    path = tmp_path / "journal"
+    sizes = sizes_after_sessions(path, lambda bandit: bandit.detach())
+    assert max(sizes) <= size_of_snapshot(path) + 3000 + 6 * 250
+
+
+def test_a_journal_does_not_grow_where_all_sessions_are_killed(tmp_path: Path, small_and_slow: None) -> None:
+    path = tmp_path / "journal"
+    sizes = sizes_after_sessions(path, lambda bandit: journal_of(bandit).close())
+    most = 3000 * journal.OVERGROWN
+    assert most < max(sizes) <= size_of_snapshot(path) + most + 6 * 250
+    assert len(opened(path).open_assignments()) == 0
+
+
 # ---- what goes wrong
+
+
+def test_a_snapshot_gives_its_room_to_a_step_that_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "journal"
+    bandit = halfway_in_a_snapshot(path, monkeypatch)
+    unfinished = path_of_snapshot(str(path))
+    assert unfinished.stat().st_size > 1000
+    room = path.stat().st_size + unfinished.stat().st_size + 50
+    real = os.write
+
+    def write(file: int, content: bytes) -> int:
+        used = sum(each.stat().st_size for each in (path, unfinished) if each.exists())
+        if used + len(content) <= room:
+            return real(file, content)
+        if used < room:
+            return real(file, content[: room - used])  # as far as it goes
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", write)
+        patched.setattr(journal_snapshot.JournalSnapshot, "write_part", lambda *_: None)  # the journal itself grows
+        given = [bandit.assign(unit) for unit in ("Di", "Ed", "Fi")]
+        assert not unfinished.exists()
+        assert path.stat().st_size < room
+    assert bandit.open_assignments()[-3:] == given
+    with pytest.raises(JournalError, match=r"still in the journal .* \(No space left on device\)"):
+        bandit.detach()
+    assert opened(path).open_assignments()[-3:] == given
 
 
 @pytest.mark.parametrize("problem", [ValueError, MemoryError, dpb.StepError, JournalError, OSError])
@@ -92,7 +166,6 @@ def test_whatever_ends_a_snapshot_the_bandit_goes_on(
     path = tmp_path / "journal"
     bandit = opened(path)
     bandit.assign("Ada")
-    bandit.forget("Ada")
 
     def failing(learner: Any) -> Iterator[dict[str, Any]]:
         yield {"learner": {}}
@@ -100,6 +173,7 @@ def test_whatever_ends_a_snapshot_the_bandit_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(logged_steps, "pieces_of", failing)
+        bandit.forget("Ada")
         for _ in range(5):
             bandit.close(bandit.assign(), 1.0)
         state = state_of(bandit)
@@ -145,7 +219,6 @@ def test_an_interrupt_when_the_new_file_has_taken_the_place_leaves_its_name_to_t
     path = tmp_path / "journal"
     bandit = opened(path)
     bandit.assign("Ada")
-    bandit.forget("Ada")
     real, forced = PrivateFile.sync_folder, []
 
     def interrupted(file: PrivateFile) -> None:
@@ -156,7 +229,7 @@ def test_an_interrupt_when_the_new_file_has_taken_the_place_leaves_its_name_to_t
 
     monkeypatch.setattr(PrivateFile, "sync_folder", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        bandit.assign()
+        bandit.forget("Ada")
     assert begins_with_a_later_snapshot(path)
     first = bandit.assign()
     assert forced == ["journal", "journal"]

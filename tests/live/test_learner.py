@@ -719,7 +719,7 @@ def test_where_a_book_fails_nothing_was_handed_out() -> None:
     def broken(*arguments: Any) -> None:
         raise OSError("the database is away")
 
-    learner.book.add = broken  # type: ignore[method-assign]
+    learner.book.add = broken  # type: ignore[method-assign,assignment]
     with pytest.raises(OSError, match="away"):
         handed_out(learner)
     assert all_of(learner) == before

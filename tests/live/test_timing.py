@@ -270,7 +270,7 @@ def test_another_clock_that_is_decades_ahead_is_refused_and_nothing_has_changed(
     content = path.read_bytes()
     bandit = bandit_at(lambda: latest + 11 * 365.25 * 86400, journal=path)
     for step in (bandit.assign, bandit.release_due, bandit.open_assignments, lambda: bandit.close(first, 1.0)):
-        with pytest.raises(dpb.InvalidInput, match=r"to be within ten years of 283825000, the latest before: go on with"):
+        with pytest.raises(dpb.InvalidInput, match="to be within ten years of 283825000, the latest before: go"):
             step()
     assert (state_of(bandit), path.read_bytes()) == (before, content)
     bandit.detach()

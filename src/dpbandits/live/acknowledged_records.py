@@ -58,7 +58,7 @@ class AcknowledgedRecords:
                     )
                 records = reader.read(line)
                 if records is None:
-                    raise JournalError(f"The journal {self.path} is damaged at record {reader.number + 1}.")
+                    raise JournalError(f"The journal {self.path} is damaged at line {reader.lines}.")
                 if reader.after[0] > self._last[0]:  # a snapshot has taken its place since the mark was read
                     self._last = self._settled_mark(self._mark_path)
                 yield from records

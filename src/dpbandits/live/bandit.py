@@ -152,11 +152,12 @@ class Bandit(ExperimentView):
         # Nothing here refers to the bandit itself: one that nobody holds any more lets go of its journal at once.
         self._lock = StepLock(_nothing if journal is None else journal.close)
         self._steps = LoggedSteps(learner, journal, witness, clock, self._lock)
-        self._predraw_noise()
+        self._prepare()
 
     @clean
-    def _predraw_noise(self) -> None:
-        """Draw the noise of a bandit that goes on, so that no step draws what it releases."""
+    def _prepare(self) -> None:
+        """Draw the noise of a bandit that goes on, so that no step draws what it releases; shorten its journal."""
+        self._steps.shorten_journal()
         for arm in self._learner.book.awaited_arms():
             self._learner.predraw_noise(arm)
 
@@ -292,24 +293,29 @@ class Bandit(ExperimentView):
             return self._steps.release_due(self._steps.now(warns=True))
 
     @clean
-    def forget(self, unit: str | int) -> None:
-        """Cut the link between a person and their assignments; do nothing if they are not known.
+    def forget(self, unit: str | int) -> bool:
+        """Cut the link between a person and their assignments.
 
         Only the keyed hash of their name stays, so that they do not enter a second time: from now on they get the
         leading arm, as no assignment. An assignment that is open can still be closed. From a journal the link is gone
-        when a snapshot has been written, a part at every step from now on; `detach` writes what is left of it.
+        when a snapshot has been written: a part now, which is all of it in a small experiment, and one at every further
+        step. `detach` writes what is left.
 
         Args:
-            unit: the name of the person.
+            unit: the name of the person, as it was passed to `assign`.
+
+        Returns:
+            Whether they were known by this name. Somebody who is not, or was forgotten before, is not kept out.
         """
         with self._lock.exclusive():
             learner = self._step()
             person = learner.units.hashed_unit(unit)
             if person is None:
                 raise InvalidInput("Expected unit=None to be the name of a person.")
-            if learner.book.person(person) in (None, FORGOTTEN):
-                return
-            self._steps.forget(person)
+            is_known = learner.book.person(person) not in (None, FORGOTTEN)
+            if is_known:
+                self._steps.forget(person)
+            return is_known
 
     # ---- what is known
 
@@ -408,23 +414,28 @@ class Bandit(ExperimentView):
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open.
 
+        A snapshot that was begun or is due is written first, which can take seconds if there are many open assignments.
+
         Raises:
             JournalError: what was forgotten is still in the journal, since no snapshot of it could be written. It has
-                been let go of all the same; open it again.
+                been let go of all the same; open it again. (Where an earlier step has failed there is no snapshot
+                either: opening it again begins one.)
         """
         with self._lock.exclusive():
             is_working = not (self._lock.is_midway or self._lock.has_ended)
-            if is_working:
-                self._steps.finish_forgetting()
-            self._lock.has_ended = True
-            self._learner.releaser.predrawn.drop()
-            if self._journal is not None:
-                self._journal.close()
-                if is_working and self._journal.unwritten_failure:
-                    raise JournalError(
-                        f"What was forgotten is still in the journal {self._journal.path}: no snapshot of it could be "
-                        f"written ({self._journal.unwritten_failure}). Open it again when that has changed."
-                    )
+            try:
+                if is_working:
+                    self._steps.finish_snapshot()
+            finally:
+                self._lock.has_ended = True
+                self._learner.releaser.predrawn.drop()
+                if self._journal is not None:
+                    self._journal.close()
+            if is_working and self._journal is not None and self._journal.unwritten_failure:
+                raise JournalError(
+                    f"What was forgotten is still in the journal {self._journal.path}: no snapshot of it could be "
+                    f"written ({self._journal.unwritten_failure}). Open it again when that has changed."
+                )
 
     def _after_failure(self) -> None:
         """Let go of the journal if the step failed halfway, so that it can be opened again."""

@@ -5,9 +5,9 @@ answered, and takes out blocks to release them. A book in memory (live/memory_bo
 alike; `dpbandits.testing.check_book` compares any book with an oracle, step by step.
 
 A book decides nothing and checks nothing: it is asked only for what exists. Whoever takes a step holds the experiment
-from the first call to the last, so nobody else changes the book in between. What it is given it keeps exactly: times are
-doubles, sums whole numbers of up to 2^61. If a step fails, or what it has written cannot be kept, the learner knows of
-something that did not happen: it is thrown away, and another one is made from what was kept.
+from the first call to the last, so nobody else changes the book in between. What it is given it keeps exactly: times
+are doubles, sums whole numbers of up to 2^61. If a step fails, or what it has written cannot be kept, the learner knows
+of something that did not happen: it is thrown away, and another one is made from what was kept.
 """
 
 from collections.abc import Iterable, Sequence

@@ -13,6 +13,7 @@ One process at a time: the file is locked as long as it is open. It is for its o
 `begin` or `go_on` nothing on disk is changed.
 """
 
+import errno
 import os
 import weakref
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ from dpbandits.live.private_file import PrivateFile
 
 SHORTEST_STEPS = 2**20  # bytes of steps after which there is a snapshot, if that is not much longer itself
 STEPS_SHARE = 8  # or after this part of it
+OVERGROWN = 4  # times as many, and it is written before anything else
 _LOST = "was deleted, moved or changed while it was open"
 
 
@@ -101,6 +103,11 @@ class Journal:
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the records one by one. When all have come, none is missing."""
         number, expected = (-1, START) if self._confirmed is None else self._confirmed
+        if number >= 0 and not self._file.is_there:
+            raise JournalError(
+                f"There is no journal {self.path}, and its high-water mark {self._mark_path} is of record {number}: if "
+                "it was moved, give its path, or move both back. A new journal needs a mark of its own."
+            )
         if self._confirmed is None and not can_begin(self._file.beginning(BEGINNING)):
             raise self._unmarked_error(is_journal=False)  # without reading it: it may be anything, of any size
         reader = self._reader
@@ -111,7 +118,7 @@ class Journal:
             if records is None:
                 is_last = self._end + len(line) == self._file.size()
                 if not is_last or reader.number < number:
-                    raise JournalError(f"The journal {self.path} is damaged at record {reader.number + 1}.")
+                    raise JournalError(f"The journal {self.path} is damaged at line {reader.lines}.")
                 break  # torn by a crash before it was acknowledged
             if reader.number == number and reader.checksum != expected and not reader.is_in_snapshot:
                 raise JournalError(f"The journal {self.path} is not the one that its high-water mark belongs to.")
@@ -209,9 +216,14 @@ class Journal:
         self._asked_at = self._reader.number
 
     @property
-    def can_write_what_was_asked(self) -> bool:
-        """Whether a snapshot that was asked for has yet to be written, and `write_snapshot` does so."""
-        return self._asked_at is not None and (self._snapshot is not None or self._is_snapshot_due)
+    def has_snapshot_to_write(self) -> bool:
+        """Whether a snapshot was begun or is due, so that `write_snapshot` writes on."""
+        return self._snapshot is not None or self._is_snapshot_due
+
+    @property
+    def is_overgrown(self) -> bool:
+        """Whether a snapshot has been due for long: nobody had the time to finish one."""
+        return self.has_snapshot_to_write and self._end - self._snapshot_end > OVERGROWN * self._most_steps
 
     @property
     def unwritten_failure(self) -> str:
@@ -225,7 +237,7 @@ class Journal:
             pieces: returns the bandit as it is now, in pieces that are asked for one by one.
             steps: how many are taken together now. They wait longer.
         """
-        if self._snapshot is None and not self._is_snapshot_due:
+        if not self.has_snapshot_to_write:
             return
         # Taken out while it is written on: whatever goes wrong, it is given up, and another one is tried later.
         snapshot, self._snapshot = self._snapshot, None
@@ -275,17 +287,21 @@ class Journal:
 
     @property
     def _is_snapshot_due(self) -> bool:
-        if self._failed_at is not None and self._end - self._failed_at < SHORTEST_STEPS:
+        if self._failed_at is not None and self._end - self._failed_at <= SHORTEST_STEPS:
             return False
-        steps = self._end - self._snapshot_end
-        return self._asked_at is not None or steps > max(SHORTEST_STEPS, self._snapshot_end // STEPS_SHARE)
+        return self._asked_at is not None or self._end - self._snapshot_end > self._most_steps
+
+    @property
+    def _most_steps(self) -> int:
+        """The bytes of steps after which there is a snapshot."""
+        return max(SHORTEST_STEPS, self._snapshot_end // STEPS_SHARE)
 
     def _append(
         self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None
     ) -> None:
         line, checksum = line_of(self._reader.checksum, record)
         self._force_new_name()
-        self._file.write(line)
+        self._write(line)
         self._reader.checksum = checksum
         self._reader.number += 1
         self._end += len(line)
@@ -296,6 +312,19 @@ class Journal:
         self._confirm(durable=durable_mark)
         if durable_mark and not self._mark.is_in_place():
             raise _lost_error(self._mark)
+
+    def _write(self, line: bytes) -> None:
+        """Write a line to disk. If there is no room for it and a snapshot takes some, that is given up."""
+        try:
+            self._file.write(line)
+        except OSError as problem:
+            snapshot, self._snapshot = self._snapshot, None
+            if snapshot is None or problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            snapshot.abandon()
+            self._failed_at, self._failure = self._end, _reason(problem)
+            self._file.cut_off(self._end)
+            self._file.write(line)
 
     def _check_place(self) -> None:
         if not self._file.is_in_place(self._end):

@@ -20,6 +20,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ class LineReader:
         checksum: that of the line, or of the record, that the next line follows.
         is_in_snapshot: whether the end of a snapshot is still to come.
         after: the number and the checksum of the last record that is in the snapshot.
+        lines: how many lines were looked at.
     """
 
     def __init__(self) -> None:
@@ -97,9 +99,11 @@ class LineReader:
         self.checksum = START
         self.is_in_snapshot = False
         self.after: Mark = (-1, START)
+        self.lines = 0
 
     def read(self, line: bytes) -> list[dict[str, Any]] | None:
         """Return what a line says: a record, or nothing if it ends a snapshot; None if it is not the next line."""
+        self.lines += 1
         content, checksum = parsed_line(self.checksum, line)
         if content is None:
             return None
@@ -122,6 +126,15 @@ class LineReader:
             return [content["snapshot"]]
         self.number, self.checksum = self.number + 1, checksum
         return [content]
+
+
+def lines_in(path: Path) -> int:
+    """Return how many lines a journal has; 0 if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return sum(part.count(b"\n") for part in iter(partial(file.read, 2**20), b""))
+    except OSError:
+        return 0
 
 
 def _moment(plain: Any) -> Mark | None:

@@ -144,9 +144,7 @@ class Learner:
         latest = None if unit is None else self.book.person(unit)
         enters = place.block is not None
         fills = place.block is not None and self.counts.fills(place.arm, place.block)
-        self.book.add(
-            self.counts.assigned + 1, place, visit, (0 if latest is None else latest.entered) + enters, fills
-        )
+        self.book.add(self.counts.assigned + 1, place, visit, (0 if latest is None else latest.entered) + enters, fills)
         # Where an arm is kept nothing was decided: turns and t go on as if nobody had come.
         number = self.counts.assign(place.arm, is_decision=latest is None or not self._keeps_arm(latest))
         if place.block is not None:

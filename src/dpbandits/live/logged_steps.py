@@ -146,11 +146,17 @@ class LoggedSteps:
         self._finish([forgetting_record(person)], [], None)
         if self._journal is not None:
             self._journal.ask_for_snapshot()
-
-    def finish_forgetting(self) -> None:
-        """Write the snapshot that takes out of a journal what was forgotten, to its end."""
-        while self._journal is not None and self._journal.can_write_what_was_asked:
             self._write_snapshot()
+
+    def finish_snapshot(self) -> None:
+        """Write a snapshot that was begun or is due to its end: the next process would have to begin it anew."""
+        while self._journal is not None and self._journal.has_snapshot_to_write:
+            self._write_snapshot()
+
+    def shorten_journal(self) -> None:
+        """Write a snapshot at once where many short sessions, each too short for one, have let a journal grow."""
+        if self._journal is not None and self._journal.is_overgrown:
+            self.finish_snapshot()
 
     def _add_due(self, ready: ReadyBlocks, now: float | None) -> None:
         # The book has let go of what was over by then, so no step may come before, written down or not.

@@ -17,6 +17,7 @@ from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.configuration import Configuration, read_format, read_sticky
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.journal import Journal
+from dpbandits.live.journal_format import lines_in
 from dpbandits.live.learner import Learner
 from dpbandits.live.log import Record
 from dpbandits.live.names_on_disk import policy_of
@@ -55,7 +56,7 @@ def resumed_learner(
         return request
 
     records = _with_forgetting_noted(journal)
-    return read_log(records, f"journal {journal.path}", journal.acknowledged, as_asked, source)
+    return read_log(records, f"journal {journal.path}", lines_in(journal.places[0]), as_asked, source)
 
 
 def _with_forgetting_noted(journal: Journal) -> Iterator[Record]:
@@ -76,7 +77,7 @@ def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) ->
     def as_begun(beginning: dict[str, Any]) -> Configuration:
         return Configuration.from_dict(beginning, None if kind is None else policy_of(kind, beginning["policy"]))
 
-    learner = read_log(journal.records(), f"journal {journal.path}", journal.acknowledged, as_begun, None)
+    learner = read_log(journal.records(), f"journal {journal.path}", lines_in(journal.places[0]), as_begun, None)
     assert learner is not None, "a record was acknowledged"
     check_promise_again(learner, journal)
     return Overview.of(learner)

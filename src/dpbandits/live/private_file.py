@@ -126,6 +126,11 @@ class PrivateFile:
 
     # ---- what is in it
 
+    @property
+    def is_there(self) -> bool:
+        """Whether it was there when it was opened, or has been made since."""
+        return self._handle is not None
+
     def size(self) -> int:
         """Return how many bytes it has; none if it is not there."""
         return 0 if self._handle is None else os.fstat(self._descriptor).st_size

@@ -28,13 +28,13 @@ def read_log(
     Args:
         records: all that the log has kept.
         what: what errors call it, such as the journal trial.journal.
-        expected: how many records it has at most, for the progress bar.
+        expected: how many records and pieces of a snapshot it has at most, for the progress bar.
         configured: returns the configuration, of the one that was written down, or refuses it.
         source: the noise source of the learner; None for one that never draws.
     """
     learner = None
     is_settled = False  # once all pieces of a snapshot have come
-    with Progress(expected, "steps") as bar:
+    with Progress(expected, "records") as bar:
         bar.describe("reading")
         for number, record in enumerate(records):
             if learner is None:

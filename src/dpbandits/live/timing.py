@@ -68,8 +68,8 @@ def check_leap(time: float, latest: float) -> None:
     """
     if time - latest > _LEAP:
         raise InvalidInput(
-            f"Expected the clock's seconds={time:.17g} to be within ten years of {latest:.17g}, the latest before: go on "
-            "with the clock that this bandit began with (clock=...). Nothing has changed."
+            f"Expected the clock's seconds={time:.17g} to be within ten years of {latest:.17g}, the latest before: go "
+            "on with the clock that this bandit began with (clock=...). Nothing has changed."
         )
 
 

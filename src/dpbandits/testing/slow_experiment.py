@@ -1,7 +1,7 @@
 """SlowExperiment: what a live experiment does, written in the most obvious way: a list that is searched for everything.
 
-It is the oracle of `check_book`. It knows the rules of docs/live_learner.md. With the learner that it is compared with it
-shares what has no book in it: the schedule, the kernels of the policy, the formula of the estimates.
+It is the oracle of `check_book`. It knows the rules of docs/live_learner.md. With the learner that it is compared with
+it shares what has no book in it: the schedule, the kernels of the policy, the formula of the estimates.
 """
 
 from collections.abc import Sequence
