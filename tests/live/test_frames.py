@@ -525,6 +525,21 @@ def test_a_promise_of_more_than_was_asked_for_is_refused(tmp_path: Path) -> None
         dpb.Bandit(policy, 2, journal=path)
 
 
+def test_a_ledger_whose_chain_is_broken_is_refused(tmp_path: Path) -> None:
+    """Its rows are not hashed when they are read, but before anybody goes on from them."""
+    path = tmp_path / "journal"
+    begun(path, is_earlier=False)
+    first = first_record(path)
+    first["ledger"][0][1] = "0" * 64
+    begin_again(path, first)
+    for read in (
+        lambda: dpb.Bandit(WITH_A_PAST, ["A", "B"], journal=path),
+        lambda: journal_overview(AcknowledgedRecords(path), ExploreThenCommit),
+    ):
+        with pytest.raises(dpb.JournalError, match=r"Its ledger is broken\. Row 0"):
+            read()
+
+
 # ---- everything else
 
 

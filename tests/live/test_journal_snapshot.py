@@ -239,6 +239,51 @@ def test_an_interrupt_when_the_new_file_has_taken_the_place_leaves_its_name_to_t
     assert first in opened(path).open_assignments()
 
 
+def test_the_mark_is_forced_to_disk_before_a_snapshot_takes_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else after a crash it could be of a record that the snapshot has no longer, and the journal be refused."""
+    bandit = opened(tmp_path / "journal")
+    bandit.assign("Ada")
+    bandit.assign()
+    forced: list[str] = []
+    replaced_after: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def noted_sync(file: int) -> None:
+        forced.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+        sync(file)
+
+    def noted_replace(source: Any, target: Any) -> None:
+        replaced_after[:] = forced
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    bandit.forget("Ada")
+    assert sorted(set(replaced_after)) == ["journal", "journal.mark", f"journal{UNFINISHED}"]
+
+
+def test_a_snapshot_takes_no_place_that_is_another_ones_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal"
+    bandit = opened(path)
+    bandit.assign("Ada")
+    real = JournalSnapshot.write_part
+
+    def and_meanwhile(snapshot: JournalSnapshot, appended: int, steps: int) -> None:
+        real(snapshot, appended, steps)
+        path.rename(tmp_path / "moved")
+        path.write_bytes(b"of somebody else")
+
+    monkeypatch.setattr(JournalSnapshot, "write_part", and_meanwhile)
+    bandit.forget("Ada")
+    assert path.read_bytes() == b"of somebody else"
+    with pytest.raises(JournalError, match="was deleted, moved or changed while it was open"):
+        bandit.assign()
+
+
 # ---- the file beside the journal
 
 

@@ -128,6 +128,16 @@ def test_places_whose_windows_are_over_do_not_pile_up(batch: int) -> None:
         assert book.place(number) == Place(0, None, time + 2.5, True)
 
 
+def test_full_blocks_that_were_released_before_they_were_due_do_not_pile_up() -> None:
+    book = MemoryBook(1, is_cumulative=False)
+    for number in range(1, 101):
+        book.add(number, Place(0, number, until=60.0), NOBODY, 1, fills=True)
+        book.answer(number, 1, None)
+        book.take_out(0, number, MISSING)
+        assert book.due(0.0) == ()
+    assert len(book._filled) == 0
+
+
 def test_nothing_is_remembered_of_people_without_a_name() -> None:
     book = MemoryBook(2, False)
     book.add(1, Place(0, 0), NOBODY, 1, False)

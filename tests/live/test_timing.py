@@ -371,7 +371,7 @@ def test_with_sealed_timing_blocks_are_released_when_they_are_due_and_never_beca
 def test_select_and_update_need_open_timing() -> None:
     bandit = bandit_at(Clock(), "sealed")
     for step in (bandit.select, lambda: bandit.update("A", 1.0)):
-        with pytest.raises(dpb.InvalidInput, match="Expected timing='open' for select and update"):
+        with pytest.raises(dpb.InvalidInput, match="Expected timing='sealed' to be 'open' for select"):
             step()
 
 

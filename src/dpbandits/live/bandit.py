@@ -131,7 +131,7 @@ class Bandit(ExperimentView):
             if learner is None:
                 learner = Learner(configuration, Terms.computed(configuration), source)
             else:
-                persistence.check_promise_again(learner, opened_journal)
+                persistence.check_what_was_read(learner, opened_journal)
             if opened_journal is not None:
                 persistence.force(opened_journal)  # the witness is told nothing that the disk could still lose
             ask_witness(witness, learner.ledger.head)
@@ -241,7 +241,10 @@ class Bandit(ExperimentView):
 
     @clean
     def select(self) -> str | int:
-        """Return the arm to play now. The answer stays the same until `update` brings its reward."""
+        """Return the arm to play now.
+
+        The answer stays the same until `update` brings its reward, or its window is over.
+        """
         with self._lock.exclusive():
             learner, now = self._step(), self._steps.now()
             self._check_selects()
@@ -273,8 +276,8 @@ class Bandit(ExperimentView):
     def _check_selects(self) -> None:
         if self._learner.is_sealed:
             raise InvalidInput(
-                "Expected timing='open' for select and update, which play one at a time: with timing='sealed' nothing "
-                "is released before a window is over. Use assign and close."
+                "Expected timing='sealed' to be 'open' for select and update, which play one at a time: where it is "
+                "sealed, nothing is released before a window is over. Use assign and close."
             )
 
     def _selected_arm(self) -> int:
@@ -404,7 +407,7 @@ class Bandit(ExperimentView):
         bandit = cls.__new__(cls)
         witness = validated_witness(witness)
         learner = persistence.from_text(text, policy, live_source(noise))
-        persistence.check_promise_again(learner)
+        persistence.check_what_was_read(learner)
         clock = validated_clock(clock, learner.configuration.window)
         ask_witness(witness, learner.ledger.head)
         bandit._start(learner, witness, clock)

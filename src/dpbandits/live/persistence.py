@@ -12,7 +12,7 @@ from typing import Any
 
 from dpbandits._frames import clean
 from dpbandits._validate import value_text
-from dpbandits.errors import InvalidInput, JournalError
+from dpbandits.errors import InvalidInput, JournalError, LedgerError
 from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.configuration import Configuration, read_format, read_sticky
 from dpbandits.live.experiment_overview import Overview
@@ -79,7 +79,7 @@ def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) ->
 
     learner = read_log(journal.records(), f"journal {journal.path}", lines_in(journal.places[0]), as_begun, None)
     assert learner is not None, "a record was acknowledged"
-    check_promise_again(learner, journal)
+    check_what_was_read(learner, journal)
     return Overview.of(learner)
 
 
@@ -148,7 +148,6 @@ def from_text(text: str, policy: Policy | None, source: SecureNoise) -> Learner:
     if not all(is_piece_taken(learner, piece) for piece in snapshot.get("pieces", [])):
         raise InvalidInput("Expected a text as it was written by to_json, whole and unchanged.")
     settle(learner)
-    learner.ledger.verify()
     return learner
 
 
@@ -158,20 +157,37 @@ def _with_checksum(snapshot: dict[str, Any]) -> dict[str, Any]:
 
 
 @clean
-def check_promise_again(learner: Learner, journal: Journal | AcknowledgedRecords | None = None) -> None:
-    """Refuse to go on if this version knows that what was promised in the beginning is not kept.
+def check_what_was_read(learner: Learner, journal: Journal | AcknowledgedRecords | None = None) -> None:
+    """Refuse to go on from a broken ledger, or if this version knows that what row 0 promises is not kept.
 
     For long schedules this takes seconds, so it is not part of reading.
     """
+    problem = _broken_chain(learner) or _broken_promise(learner)
+    if not problem:
+        return
+    if journal is None:
+        raise InvalidInput(problem)
+    raise JournalError(f"The journal {journal.path} cannot be followed. {problem}")
+
+
+def _broken_chain(learner: Learner) -> str:
+    """Say at which row the ledger is broken: rows that are stored are not hashed when they are read."""
+    try:
+        learner.ledger.verify()
+    except LedgerError as problem:
+        return f"Its ledger is broken. {problem}"
+    return ""
+
+
+def _broken_promise(learner: Learner) -> str:
+    """Say how much more the whole schedule costs than was promised."""
     configuration, terms = learner.configuration, learner.terms
     promised, computed = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
     # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
     may_be_less = is_ours(configuration.policy)
     if computed > promised * (1 + TOLERANCE) or (computed < promised * (1 - TOLERANCE) and not may_be_less):
-        problem = (
+        return (
             f"Expected epsilon={computed}, as this version computes it for one reward, to be "
             f"{'at most ' if may_be_less else ''}{promised}, as in the beginning."
         )
-        if journal is None:
-            raise InvalidInput(problem)
-        raise JournalError(f"The journal {journal.path} cannot be followed. {problem}")
+    return ""
