@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpbandits.live.memory_book import MemoryBook, PendingBlock
 
 Piece = dict[str, Any]  # the name of a table, and its rows as columns
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 ROWS = 500  # of a piece
 LOOKED_AT = 5000  # numbers of assignments, of which most may be answered, for a piece
@@ -26,11 +26,11 @@ class BookSnapshot:
     def __init__(self, book: "MemoryBook") -> None:
         self._book = book
         self._newest = book.newest
-        self._notes: dict[str, list[Row]] = {"people": [], "places": [], "blocks": []}
+        self._notes: dict[str, list[TableRow]] = {"people": [], "places": [], "blocks": []}
         self._noted_blocks: set[tuple[int, int]] = set()
         self._blocks = list(book.pending)
         # Rows are added at the end of these, and never removed.
-        self._people, self._answers, self._visits = len(book.units), len(book.answered), len(book.visit_order)
+        self._people, self._answers, self._visits = len(book.units), len(book.keyed_answers), len(book.visit_order)
         self._forgotten = list(book.forgotten)
 
     def note_person(self, unit: str, latest: PastAssignment) -> None:
@@ -64,7 +64,7 @@ class BookSnapshot:
                 del rows[:ROWS]
                 yield _piece(table, noted_rows)
 
-    def _tables(self) -> Iterator[tuple[str, list[Row]]]:
+    def _tables(self) -> Iterator[tuple[str, list[TableRow]]]:
         """Yield the rows of every table, as they are now, but for those that have been noted and are gone."""
         book = self._book
         for start in range(0, len(self._blocks), ROWS):
@@ -82,19 +82,19 @@ class BookSnapshot:
         for start in range(0, len(self._forgotten), ROWS):
             yield "forgotten", [(unit,) for unit in self._forgotten[start : start + ROWS]]
         for start in range(0, self._answers, ROWS):
-            numbers_answered = book.answered[start : min(start + ROWS, self._answers)]
+            numbers_answered = book.keyed_answers[start : min(start + ROWS, self._answers)]
             yield "answers", [(number, book.answer_keys[number]) for number in numbers_answered]
         for rows in _full_pieces(self._known_visits()):
             yield "visits", rows
 
-    def _known_people(self) -> Iterator[list[Row]]:
+    def _known_people(self) -> Iterator[list[TableRow]]:
         """Yield people; of those who were forgotten meanwhile there is a note, the others have a table of their own."""
         book = self._book
         for start in range(0, self._people, ROWS):
             units = book.units[start : min(start + ROWS, self._people)]
             yield [(unit, *book.people[unit]) for unit in units if book.people[unit] != FORGOTTEN]
 
-    def _known_visits(self) -> Iterator[list[Row]]:
+    def _known_visits(self) -> Iterator[list[TableRow]]:
         """Yield the keys of visits; those of people who were forgotten are gone."""
         book = self._book
         for start in range(0, self._visits, ROWS):
@@ -103,12 +103,12 @@ class BookSnapshot:
             yield [(unit, key, arm, number) for key, (arm, number, unit) in visits]
 
 
-def _full_pieces(found: Iterator[list[Row]]) -> Iterator[list[Row]]:
+def _full_pieces(found: Iterator[list[TableRow]]) -> Iterator[list[TableRow]]:
     """Yield the rows that were found, as many at a time but for the last ones; none where too few have been found yet.
 
     A piece with fewer would tell among whom somebody was who has been forgotten.
     """
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for more_rows in found:
         rows += more_rows
         full_rows = rows[:ROWS] if len(rows) >= ROWS else []
@@ -117,11 +117,11 @@ def _full_pieces(found: Iterator[list[Row]]) -> Iterator[list[Row]]:
     yield rows
 
 
-def _block_row(key: tuple[int, int], pending: "PendingBlock") -> Row:
+def _block_row(key: tuple[int, int], pending: "PendingBlock") -> TableRow:
     is_full = pending.is_full
     return (*key, pending.first, pending.last, pending.until, pending.unanswered, is_full, int(pending.total))
 
 
-def _piece(table: str, rows: list[Row]) -> Piece:
+def _piece(table: str, rows: list[TableRow]) -> Piece:
     """Return rows as columns, which are read quickest."""
     return {table: [list(column) for column in zip(*rows, strict=True)]}

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpbandits.errors import StepError
 from dpbandits.live.book import FORGOTTEN, BlockKey, BlockSum, PastAssignment, Place
-from dpbandits.live.book_snapshot import BookSnapshot, Piece, Row
+from dpbandits.live.book_snapshot import BookSnapshot, Piece, TableRow
 from dpbandits.live.units import Visit
 
 _DROPPED = 64  # past assignments that a look at the clock lets go of, besides two for every new one
@@ -47,13 +47,13 @@ class MemoryBook:
         self._latest_places: list[Place | None] = [None] * arms
         self.places: dict[int, Place] = {}  # by number: all that are open and, with windows, those not over
         self.answer_keys: dict[int, str] = {}
-        self.answered: list[int] = []  # those with a key, in the order in which they came
+        self.keyed_answers: list[int] = []  # the numbers of those with a key, in the order in which they came
         # Of every person, what PastAssignment has. The garbage collector passes over plain tuples of plain values; a
         # million NamedTuples would make it stop a step for a fifth of a second.
-        self.people: dict[str, Row] = {}
+        self.people: dict[str, TableRow] = {}
         self.units: list[str] = []  # in the order in which they came
         self.forgotten: list[str] = []  # sorted, so that the order does not tell when they came
-        self.visits: dict[str, Row] = {}  # by key: arm, number, person
+        self.visits: dict[str, TableRow] = {}  # by key: arm, number, person
         self.visit_keys: dict[str, list[str]] = {}  # of every person who has any
         self.visit_order: list[str] = []
         self.oldest = 1  # no place is older
@@ -141,7 +141,7 @@ class MemoryBook:
             self.places[number] = place._replace(is_answered=True)
         if key is not None:
             self.answer_keys[number] = key
-            self.answered.append(number)
+            self.keyed_answers.append(number)
         if block is not None:
             pending = self.pending[arm, block]
             if self._snapshot is not None:
@@ -272,7 +272,7 @@ class MemoryBook:
         for number, key in zip(*columns, strict=True):
             if number not in self.answer_keys:
                 self.answer_keys[number] = key
-                self.answered.append(number)
+                self.keyed_answers.append(number)
 
     def _take_visits(self, *columns: list[Any]) -> None:
         for unit, key, arm, number in zip(*columns, strict=True):
