@@ -1,3 +1,3 @@
 """The version, for whatever is written to files."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

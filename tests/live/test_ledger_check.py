@@ -413,6 +413,20 @@ def test_users_policies_are_added_up() -> None:
     assert "cannot be made: no blocks" in checked(contents, policy=Failing).reasons[0]
 
 
+def test_what_row_0_says_of_times_and_shares_is_told_to_be_unchecked() -> None:
+    policy = dpb.recommended(epsilon=4.0)
+    for options, expected in (
+        ({}, (False, False)),
+        ({"window": 60.0}, (True, False)),
+        ({"shares": {0: 0.25}}, (False, True)),
+    ):
+        ledger = dpb.Bandit(policy, 2, **options).ledger
+        found = check_ledger(ledger.to_jsonl())
+        assert found.holds
+        texts = ("That blocks were released when row 0 says", "That arms got the shares of all decisions")
+        assert tuple(any(item.startswith(text) for item in found.unchecked) for text in texts) == expected
+
+
 def test_users_policies_of_all_rewards_so_far() -> None:
     """A schedule with an end is composed; of one without, the policy's own word is taken, and the check says so."""
 

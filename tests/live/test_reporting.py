@@ -100,15 +100,16 @@ def test_what_is_not_protected_depends_on_timing(tmp_path: Path) -> None:
     assert 'the time of a release tells something; with timing="sealed" it would not.' in text
     assert "More will be released as answers come in." in text
     text = read(bandit_of(window=3600, timing="sealed"), tmp_path).text
-    assert "that somebody took part. Whether and when they answered is protected like the answer itself" in text
-    assert "a block of assignments is released 3600 seconds after its last one, whatever has come." in text
+    assert "Protected as well: whether and when somebody answered, like the answer itself" in text
+    assert "a block of assignments is released 1 hour after its last one, whatever has come." in text
+    assert "Not protected: that somebody took part." in text
     assert "More will be released as windows close." in text
 
 
 def test_what_was_fixed_at_the_start_and_shows_in_the_numbers_is_said(tmp_path: Path) -> None:
     assert "fixed at the start:" not in read(bandit_of(), tmp_path).text
     text = read(bandit_of(window=3600, shares={"control": 0.125, "drug B": 1 / 3}), tmp_path).text
-    assert "Answers are taken for 3600 seconds." in text
+    assert "Answers are taken for 1 hour." in text
     assert "The least shares of decisions that enter, fixed at the start: control 12.5%, drug B 33.33%." in text
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from dpbandits._phrases import duration_text
 from dpbandits.errors import AlreadyClosed, InvalidInput, WindowClosed
 from dpbandits.live.assignments import Assignment, id_of, number_of
 from dpbandits.live.learner import Learner
@@ -66,6 +67,6 @@ def check_open(
     place, window = learner.book.place(number), learner.configuration.window
     name = what or f"assignment={id_of(learner.tag, number)!r}"
     if window is not None and (place is None or place.is_over(now)):
-        raise WindowClosed(f"Expected {name} to be closed within {window:g} seconds: its window is over.")
+        raise WindowClosed(f"Expected {name} to be closed within {duration_text(window)}: its window is over.")
     if place is None or place.is_answered or is_closing:
         raise AlreadyClosed(f"Expected {name} to be open: it was closed before.")

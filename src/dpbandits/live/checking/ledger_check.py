@@ -43,6 +43,7 @@ _UNCHECKED = (
 _UNCHECKED_END = "That no rows are missing at the end and none were added there: that takes the head."
 _UNCHECKED_SINCE = "That no rows are missing after row {row:,} and none were added there: that takes a later head."
 _UNCHECKED_TIMES = "That blocks were released when row 0 says, and rewards let in as long: a ledger has no times."
+_UNCHECKED_SHARES = "That arms got the shares of all decisions that row 0 says: a ledger has releases, not decisions."
 _UNCHECKED_COST = "What the whole schedule costs: it is too long to be added up, and the policy's own word was taken."
 
 
@@ -111,6 +112,7 @@ def check_ledger(
         unchecked=(
             *check.unchecked,
             *([_UNCHECKED_TIMES] if promise.configuration.window is not None else []),
+            *([_UNCHECKED_SHARES] if promise.configuration.shares is not None else []),
             *([_UNCHECKED_COST] if promise.is_cost_taken_on_trust else []),
         ),
         policy=label(promise.configuration.policy),

@@ -3,7 +3,7 @@
 import math
 from functools import partial
 
-from dpbandits._phrases import count_text
+from dpbandits._phrases import count_text, duration_text
 from dpbandits.document import (
     Badge,
     Block,
@@ -165,7 +165,7 @@ def _comparisons(findings: Findings) -> list[Block]:
 def _fixed_text(findings: Findings) -> str:
     """Return what the owner has fixed at the start that shows in these numbers."""
     configuration = findings.overview.configuration
-    window = "" if configuration.window is None else f" Answers are taken for {configuration.window:g} seconds."
+    window = "" if configuration.window is None else f" Answers are taken for {duration_text(configuration.window)}."
     if configuration.shares is None:
         return window
     least = [
@@ -193,8 +193,11 @@ def _promise(findings: Findings) -> list[Block]:
         ("In plain words:", _plain_words(terms.person, contributions)),
         ("Exactly:", f"{terms.person}."),
         ("Spent:", f"{spent}, which is {about}{share:.0%}. {_spending(findings, spent.delta)}"),
-        ("Not protected:", _not_protected(findings.overview.configuration)),
     ]
+    configuration = findings.overview.configuration
+    if configuration.timing == "sealed":
+        items.append(("Protected as well:", _also_protected(configuration)))
+    items.append(("Not protected:", _not_protected(configuration)))
     picture = Picture(
         "budget.svg",
         budget_svg("Privacy budget spent", f"{about}{share:.0%}", share),
@@ -224,12 +227,17 @@ def _plain_words(guarantee: Guarantee, contributions: int) -> str:
     )
 
 
+def _also_protected(configuration: Configuration) -> str:
+    assert configuration.window is not None, "timing is sealed"
+    return (
+        "whether and when somebody answered, like the answer itself: a block of assignments is released "
+        f"{duration_text(configuration.window)} after its last one, whatever has come."
+    )
+
+
 def _not_protected(configuration: Configuration) -> str:
     if configuration.timing == "sealed":
-        return (
-            "that somebody took part. Whether and when they answered is protected like the answer itself: a block of "
-            f"assignments is released {configuration.window:g} seconds after its last one, whatever has come."
-        )
+        return "that somebody took part."
     sealed = 'timing="sealed"' if configuration.window is not None else 'a window and timing="sealed"'
     return (
         "that somebody took part, and when an answer comes. If bad news comes sooner than good news, the time of a "
