@@ -153,6 +153,24 @@ def test_show(run: Any, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch)
     assert "Costs so far" in run("show", files["own"], "--policy", f"{EXAMPLE}:ExploreThenCommit")[1]
 
 
+def test_show_has_all_that_was_fixed_at_the_start(run: Any, tmp_path: Path) -> None:
+    arms = ["control", "drug A", "drug B"]
+    options: dict[str, Any] = {"reward_bounds": (1, 5), "default_reward": 2.5, "contributions": 3}
+    path = tmp_path / "trial.jsonl"
+
+    def shown(**more: Any) -> list[str]:
+        bandit = dpb.Bandit(dpb.DPIMED(epsilon=1.0), arms, **options, **more)
+        path.write_text(bandit.ledger.to_jsonl())
+        return [" ".join(line.strip("│ ").split("│")[-1].split()) for line in run("show", path)[1].splitlines()]
+
+    usual = shown()
+    for words in ("[1.0, 5.0], others: refuse, missing: 2.5", "3 at most", "keeps their arm", "taken for ever", "none"):
+        assert words in usual
+    chosen = shown(window=86400, timing="sealed", shares={"drug A": 0.25, "control": 0.1}, sticky=False)
+    for words in ("gets a fresh choice", "taken for 1 day", "sealed", "control: 0.1, drug A: 0.25"):
+        assert words in chosen
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

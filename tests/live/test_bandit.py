@@ -444,7 +444,7 @@ def test_closing_needs_an_open_assignment_of_this_bandit() -> None:
     for assignment, message in [
         (a, f"Expected assignment='{a.id}' to be open: it was closed before."),
         (a.id, "it was closed before"),
-        (foreign, f"Expected assignment='{foreign.id}' to be one of this bandit."),
+        (foreign, f"Expected assignment='{foreign.id}' to be one of this bandit's."),
         (a.id + "0", "to be one of this bandit"),
         (a.id.replace("-", "-0"), "to be one of this bandit"),
         (a.id.split("-")[0] + "-٣", "to be one of this bandit"),

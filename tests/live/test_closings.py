@@ -218,10 +218,10 @@ def test_a_batch_is_on_disk_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         (lambda a: [(a[0], 1.0), (a[1], 2.0)], dpb.InvalidInput, r"^Answer 2 of 2: Expected reward=2\.0 in "),
         (
             lambda a: [(a[0], 1.0), (a[0], 1.0)],
-            dpb.AlreadyClosed,
-            "^Answer 2 of 2: Expected assignment=.*closed before",
+            dpb.InvalidInput,
+            "^Answer 2 of 2: Expected assignment=.* once in a batch, not twice",
         ),
-        (lambda a: [(a[0], 1.0, "k"), (a[0], 1.0, "l")], dpb.AlreadyClosed, "^Answer 2 of 2"),
+        (lambda a: [(a[0], 1.0, "k"), (a[0], 1.0, "l")], dpb.InvalidInput, "^Answer 2 of 2"),
         (lambda a: [(a[1], 1.0), (a[2], 1.0)], dpb.AlreadyClosed, "^Answer 2 of 2"),  # closed before
         (lambda a: [(a[1], 1.0), ("x-1", 1.0)], dpb.InvalidInput, "^Answer 2 of 2: .* to be one of this bandit"),
         (lambda a: [(a[1], 1.0), a[0]], dpb.InvalidInput, "^Answer 2 of 2: Expected an answer to be "),

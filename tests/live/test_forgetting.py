@@ -44,7 +44,9 @@ def test_who_is_forgotten_enters_no_second_time_and_gets_the_leader(tmp_path: Pa
     bandit = dpb.Bandit(POLICY, ["A", "B"], contributions=2, journal=path)
     assert state_of(bandit) == state
     assert bandit.assign(unit="Ada").id == ""
-    with pytest.raises(dpb.InvalidInput, match="Expected assignment='' to be one of this bandit, not that of somebody"):
+    with pytest.raises(
+        dpb.InvalidInput, match="Expected assignment='' to be one of this bandit's, not that of somebody"
+    ):
         bandit.close(bandit.assign(unit="Ada"), 1.0)
 
 

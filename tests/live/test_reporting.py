@@ -89,7 +89,7 @@ def test_an_undecided_experiment(tmp_path: Path) -> None:
     text = read(play(bandit_of(), [0.5, 0.5, 0.5], 200), tmp_path).text
     assert "Which arm is the best is undecided, at 95% confidence." in text
     assert "may still be better." in text
-    assert "More will be released as answers come in." in text
+    assert "More will be released as answers come in. A block of assignments waits for its last answer" in text
 
 
 def test_what_is_not_protected_depends_on_timing(tmp_path: Path) -> None:
@@ -101,9 +101,10 @@ def test_what_is_not_protected_depends_on_timing(tmp_path: Path) -> None:
     assert "More will be released as answers come in." in text
     text = read(bandit_of(window=3600, timing="sealed"), tmp_path).text
     assert "Protected as well: whether and when somebody answered, like the answer itself" in text
-    assert "a block of assignments is released 1 hour after its last one, whatever has come." in text
+    assert "released by the clock alone, 1 hour after its last one or at the next step after that." in text
     assert "Not protected: that somebody took part." in text
     assert "More will be released as windows close." in text
+    assert "waits for its last answer" not in text
 
 
 def test_what_was_fixed_at_the_start_and_shows_in_the_numbers_is_said(tmp_path: Path) -> None:

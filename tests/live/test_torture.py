@@ -370,7 +370,8 @@ def test_a_full_disk_at_any_byte(scene: Scene, tmp_path: Path, torture: bool) ->
         scene.check(path, bandit, problem)
         room += apart
     scene.check(path, bandit, None)
-    assert room > 100
+    shortest_line = 40  # its checksum, and a little more
+    assert room > shortest_line + len(scene.files[1])
 
 
 def test_a_full_disk_when_a_journal_begins(tmp_path: Path, torture: bool) -> None:

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpbandits import _validate
-from dpbandits._phrases import count_text
+from dpbandits._phrases import count_text, duration_text
 from dpbandits._validate import value_text
 from dpbandits._writing import write_file
 from dpbandits.cli.app import app
@@ -156,8 +156,15 @@ def _configuration_table(first: dict[str, Any]) -> Table:
     _add(table, "as it runs", _settings(first.get("live_policy")))
     _add(table, "arms", str(named))
     _add(table, "horizon", "none" if first.get("horizon") is None else _number(first["horizon"]))
-    _add(table, "rewards", f"{first.get('reward_bounds')}, others: {first.get('out_of_bounds')}")
+    missing = _number(first.get("default_reward"))
+    _add(table, "rewards", f"{first.get('reward_bounds')}, others: {first.get('out_of_bounds')}, missing: {missing}")
     _add(table, "of one person", f"{_number(first.get('contributions'))} at most")
+    if "sticky" in first:
+        _add(table, "who comes again", "keeps their arm" if first["sticky"] is True else "gets a fresh choice")
+    if "window" in first:
+        _add(table, "answers", _window(first["window"]))
+        _add(table, "timing", _number(first.get("timing")))
+        _add(table, "least shares", _shares(first.get("shares"), arms))
     _add(table, "grid", f"2^-{_number(first.get('grid_bits'))} of a reward")
     _add(table, "one reward", _promise(first.get("reward_guarantee")))
     _add(table, "one person", _promise(first.get("guarantee")))
@@ -207,6 +214,21 @@ def _settings(settings: object) -> str:
     values = {key: value for key, value in settings.items() if value is not None and key != "name"}
     text = ", ".join(f"{key}={_number(value)}" for key, value in values.items())
     return f"{settings['name']}: {text}" if "name" in settings else text
+
+
+def _window(seconds: object) -> str:
+    if seconds is None:
+        return "taken for ever"
+    return f"taken for {duration_text(seconds)}" if type(seconds) is float else value_text(seconds)
+
+
+def _shares(shares: object, arms: object) -> str:
+    """Return the shares that were asked for, by the names of their arms where there is one for each."""
+    if shares is None:
+        return "none"
+    if not (isinstance(shares, list) and isinstance(arms, list) and len(shares) == len(arms)):
+        return value_text(shares)
+    return ", ".join(f"{arm}: {_number(share)}" for arm, share in zip(arms, shares, strict=True) if share)
 
 
 def _promise(plain: object) -> str:

@@ -33,10 +33,11 @@ def number_of(assignment: Assignment | str, tag: str, assigned: int) -> int:
         raise InvalidInput(f"Expected assignment={_validate.value_text(assignment)} to be an assignment or its id.")
     if name == "":
         raise InvalidInput(
-            "Expected assignment='' to be one of this bandit, not that of somebody who was forgotten: nothing is kept."
+            "Expected assignment='' to be one of this bandit's, not that of somebody who was forgotten: there is "
+            "nothing to close."
         )
     digits = name.removeprefix(f"{tag}-")
     number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else 0
     if not 0 < number <= assigned or name != id_of(tag, number):
-        raise InvalidInput(f"Expected assignment={_validate.value_text(name)} to be one of this bandit.")
+        raise InvalidInput(f"Expected assignment={_validate.value_text(name)} to be one of this bandit's.")
     return number

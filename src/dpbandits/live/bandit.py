@@ -220,7 +220,7 @@ class Bandit(ExperimentView):
         Raises:
             AlreadyClosed: the assignment was closed before, without this key.
             WindowClosed: its window is over, whether it was closed before or not, and it is no repetition.
-            InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit. Nothing has
+            InvalidInput: the reward is outside its bounds, or the assignment is none of this bandit's. Nothing has
                 changed.
             JournalError: the step could not be written down; open the journal again.
             StepError: this step or an earlier one failed, or the bandit has ended.
@@ -267,7 +267,7 @@ class Bandit(ExperimentView):
             played_arm = self._configuration.arm_number(arm)
             if number is None:
                 raise InvalidInput(f"Expected arm={arm!r} to be selected before its update: no selection is open.")
-            check_open(number, learner, now, what="the selection")
+            check_open(number, learner, now, name="the selection")
             selected_arm = self._selected_arm()
             if played_arm != selected_arm:
                 raise InvalidInput(f"Expected arm={arm!r} to be {self.arms[selected_arm]!r}, which was selected.")
@@ -300,9 +300,9 @@ class Bandit(ExperimentView):
         """Cut the link between a person and their assignments.
 
         Only the keyed hash of their name stays, so that they do not enter a second time: from now on they get the
-        leading arm, as no assignment. An assignment that is open can still be closed. From a journal the link is gone
-        when a snapshot has been written: a part now, which is all of it in a small experiment, and one at every further
-        step. `detach` writes what is left.
+        leading arm, and nothing is kept of that. An assignment that is open can still be closed. From a journal the
+        link is gone when a snapshot has been written: a part now, which is all of it in a small experiment, and one at
+        every further step. `detach` writes what is left.
 
         Args:
             unit: the name of the person, as it was passed to `assign`.

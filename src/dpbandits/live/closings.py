@@ -42,31 +42,30 @@ def _validated_closing(
         raise InvalidInput("Expected an answer to be (assignment, reward), or (assignment, reward, key).")
     assignment, reward, *key = answer
     number = number_of(assignment, learner.tag, learner.counts.assigned)
+    name = f"assignment={id_of(learner.tag, number)!r}"
     unit_reward = learner.configuration.rewards.to_unit(reward)
     closing = Closing(number, unit_reward, learner.units.hashed_key(key[0] if key else None))
     # A repetition is known by the key alone: to compare rewards would tell what the first one was.
     earlier_key = closings[number].key if number in closings else learner.book.answer_key(number)
     if closing.key is not None and closing.key == earlier_key:
         return None
-    check_open(number, learner, now, is_closing=number in closings)
+    check_open(number, learner, now, name)
+    if number in closings:
+        raise InvalidInput(f"Expected {name} once in a batch, not twice.")
     return closing
 
 
-def check_open(
-    number: int, learner: Learner, now: float | None, *, is_closing: bool = False, what: str | None = None
-) -> None:
+def check_open(number: int, learner: Learner, now: float | None, name: str) -> None:
     """Refuse an answer that comes too late, whether there was one or not, or that comes after another one.
 
     Args:
         number: of the assignment.
         learner: whose it is.
         now: the time.
-        is_closing: whether another answer to it is being taken in.
-        what: what errors call it; by default they name its id.
+        name: what errors call it.
     """
     place, window = learner.book.place(number), learner.configuration.window
-    name = what or f"assignment={id_of(learner.tag, number)!r}"
     if window is not None and (place is None or place.is_over(now)):
         raise WindowClosed(f"Expected {name} to be closed within {duration_text(window)}: its window is over.")
-    if place is None or place.is_answered or is_closing:
+    if place is None or place.is_answered:
         raise AlreadyClosed(f"Expected {name} to be open: it was closed before.")

@@ -11,8 +11,8 @@ FORKED = "This bandit belongs to the process that made it: a copy would draw its
 BUSY = "This bandit is in the middle of a step: what it has released so far may not be on disk."
 ENDED = "This bandit was moved or has let go of its journal: it takes no more steps."
 FAILED = (
-    "An earlier step failed halfway, and what it drew may have been seen: this bandit can no longer be used. "
-    "If it has a journal, open it again."
+    "An earlier step failed halfway, as its own error said: this bandit can no longer be used. If it has a journal, "
+    "open that again."
 )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dpbandits import _validate
-from dpbandits._phrases import one_line
+from dpbandits._phrases import duration_text, one_line
 from dpbandits._validate import value_text
 from dpbandits.errors import ClockWarning, InvalidInput, WrongKind
 
@@ -79,15 +79,21 @@ def is_reading(value: object) -> bool:
     return type(value) is float and low <= value <= high
 
 
+def _rounded_text(seconds: float) -> str:
+    """Return a duration of some days in days, of some hours in hours, of some minutes in minutes, or in seconds."""
+    unit = next((unit for unit in (86400, 3600, 60) if seconds >= 2 * unit), 1)
+    return duration_text(unit * math.ceil(seconds / unit))
+
+
 def warn_of_earlier_reading(time: float, latest: float) -> None:
     """Tell whoever called the library that the clock was put far back."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dpbandits."):
         level, frame = level + 1, frame.f_back
     warnings.warn(
-        f"The clock says {time:.17g}, which is {latest - time:,.0f} seconds less than once before: until it is there "
-        "again no block is due and no window ends. If it was wrong then, go on with a clock that adds as much "
-        f"(clock=lambda: time.time() + {math.ceil(latest - time)}).",
+        f"The clock says {time:.17g}, about {_rounded_text(latest - time)} before its latest reading. Until it is "
+        "there again no block is due and no window ends. If that reading was wrong, go on with a clock that adds "
+        f"{math.ceil(latest - time)} seconds to this one.",
         ClockWarning,
         stacklevel=level,
     )

@@ -207,13 +207,15 @@ class _Script:
                 fates.append(AGAIN)
                 continue
             try:
-                check_open(number, learner, now, is_closing=number in taken)
+                check_open(number, learner, now, name=f"assignment {number}")
             except WindowClosed:
                 fates.append(LATE)
+                continue
             except AlreadyClosed:
                 fates.append(CLOSED)
-            else:
-                fates.append(TAKEN)
+                continue
+            fates.append(CLOSED if number in taken else TAKEN)
+            if number not in taken:
                 place = learner.book.place(number)
                 taken[number] = Answer(number, reward if place and place.block is not None else None, key)
         ready = learner.ready_blocks()

@@ -15,6 +15,11 @@ from dpbandits.policies.labels import label
 
 CONFIDENCE = 0.95
 _MAY_STAY = "Arms that seem worse get few people, so it may stay undecided for long; that is what a bandit is for."
+_MORE = {
+    "open": "More will be released as answers come in.",
+    "sealed": "More will be released as windows close.",
+}
+_WAITING = "A block of assignments waits for its last answer, so assignments without an answer have to be closed."
 NOTHING, DECIDED, UNDECIDED = "nothing released yet", "decided", "undecided"
 _NAMED = 5  # arms in a sentence
 
@@ -151,8 +156,9 @@ class Findings:
     def prospect(self) -> str:
         """Whether more will be learnt."""
         if not self.overview.exhausted:
-            is_sealed = self.overview.configuration.timing == "sealed"
-            more = f"More will be released as {'windows close' if is_sealed else 'answers come in'}."
+            more = _MORE[self.overview.configuration.timing]
+            if self.overview.configuration.window is None:
+                more += f" {_WAITING}"
             return more if self.state != UNDECIDED else f"{more} {_MAY_STAY}"
         return (
             "It is exhausted: there will be no more releases. People still get arms, based on what was released; that "

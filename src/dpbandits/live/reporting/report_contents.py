@@ -34,7 +34,7 @@ _NOT_SHOWN = (
     ("Single rewards,", "and what people answered: never. They appear only in releases, with noise."),
     (
         "Answers since the last release",
-        "of an arm: they show when their block is released as a whole.",
+        "of an arm: they show when their block is released as a whole, and never if it is not.",
     ),
     (
         "How many answers are awaited,",
@@ -230,8 +230,8 @@ def _plain_words(guarantee: Guarantee, contributions: int) -> str:
 def _also_protected(configuration: Configuration) -> str:
     assert configuration.window is not None, "timing is sealed"
     return (
-        "whether and when somebody answered, like the answer itself: a block of assignments is released "
-        f"{duration_text(configuration.window)} after its last one, whatever has come."
+        "whether and when somebody answered, like the answer itself: a block of assignments is released by the clock "
+        f"alone, {duration_text(configuration.window)} after its last one or at the next step after that."
     )
 
 
@@ -250,7 +250,7 @@ def _spending(findings: Findings, delta: float) -> str:
         return "This shows progress and is no guarantee of its own: the promise is for the whole experiment."
     if findings.releases and not findings.overview.is_cumulative and len(findings.overview.blocks) > 1:
         who = "an answer" if findings.overview.configuration.contributions == 1 else "a person, with all their answers,"
-        return f"Every answer is in one release, so this is all that {who} ever loses."
+        return f"Every answer is in at most one release, so this is all that {who} ever loses."
     return "This is exact, for the person who has lost most."
 
 
