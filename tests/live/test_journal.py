@@ -17,8 +17,11 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
+from dpbandits.live import persistence
+from dpbandits.live.acknowledged_records import AcknowledgedRecords
 from dpbandits.live.journal import Journal
 from dpbandits.live.names_on_disk import guarantee_from
+from dpbandits.live.persistence import journal_overview
 from dpbandits.live.step_lock import StepLock
 from dpbandits.mechanisms import recording
 from dpbandits.policies import Policy
@@ -499,6 +502,17 @@ def test_a_journal_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     with pytest.raises(dpb.JournalError, match=r"notes.txt is not a journal"):
         opened(other)
     assert other.read_text() == "Buy milk.\n"
+
+
+def test_a_file_of_any_size_is_refused_without_reading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> int:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(persistence, "lines_in", read)
+    (tmp_path / "film").write_bytes(bytes(10_000))
+    for opens in (opened, lambda path: journal_overview(AcknowledgedRecords(path), None)):
+        with pytest.raises(dpb.JournalError, match="is not a journal"):
+            opens(tmp_path / "film")
 
 
 def test_a_journal_is_for_its_owner_alone(tmp_path: Path) -> None:

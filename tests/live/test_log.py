@@ -106,7 +106,7 @@ def learner_of(records: Iterator[Record]) -> Learner:
     def as_begun(plain: dict[str, Any]) -> Configuration:
         return Configuration.from_dict(plain)
 
-    learner = read_log(records, "list", 10, as_begun, SharedNoise(1))
+    learner = read_log(records, "list", lambda: 10, as_begun, SharedNoise(1))
     assert learner is not None
     return learner
 

@@ -13,6 +13,7 @@ import dpbandits as dpb
 from dpbandits.live import private_file
 from dpbandits.live.journal import Journal
 from dpbandits.live.journal_snapshot import path_of_snapshot
+from dpbandits.live.private_file import PrivateFile
 from explore_then_commit import ExploreThenCommit
 
 POLICY = ExploreThenCommit(epsilon=1.0, plays=5)
@@ -361,3 +362,17 @@ def test_opening_streams(tmp_path: Path) -> None:
     journal.close()
     assert count == 2001
     assert peak < size / 10
+
+
+def test_a_file_that_was_made_is_removed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later one with its name may have its number too: the system gives numbers of removed files away again."""
+    path = tmp_path / "journal"
+    file = PrivateFile(path, "journal")
+    file.make()
+    file.unmake()
+    assert not path.exists()
+    path.write_text("of another bandit")
+    monkeypatch.setattr(PrivateFile, "is_in_place", lambda file, size=None: True)
+    file.unmake()
+    assert path.read_text() == "of another bandit"
+    file.close()

@@ -137,11 +137,11 @@ class Bandit(ExperimentView):
             ask_witness(witness, learner.ledger.head)
             if opened_journal is not None:
                 persistence.begin_or_go_on(opened_journal, learner)
+            self._start(learner, witness, clock, opened_journal)
         except BaseException:
             if opened_journal is not None:
                 opened_journal.close()
             raise
-        self._start(learner, witness, clock, opened_journal)
 
     def _start(
         self, learner: Learner, witness: Witness | None, clock: Clock | None, journal: Journal | None = None
@@ -301,24 +301,24 @@ class Bandit(ExperimentView):
 
         Only the keyed hash of their name stays, so that they do not enter a second time: from now on they get the
         leading arm, and nothing is kept of that. An assignment that is open can still be closed. From a journal the
-        link is gone when a snapshot has been written: a part now, which is all of it in a small experiment, and one at
-        every further step. `detach` writes what is left.
+        link is gone when a snapshot has been written: usually a part now, which is all of it in a small experiment, and
+        one at every further step. `detach` writes what is left.
 
         Args:
             unit: the name of the person, as it was passed to `assign`.
 
         Returns:
-            Whether they were known by this name. Somebody who is not, or was forgotten before, is not kept out.
+            Whether somebody is known by this name, also if they were forgotten before. Who is not is not kept out.
         """
         with self._lock.exclusive():
             learner = self._step()
             person = learner.units.hashed_unit(unit)
             if person is None:
                 raise InvalidInput("Expected unit=None to be the name of a person.")
-            is_known = learner.book.person(person) not in (None, FORGOTTEN)
-            if is_known:
+            found = learner.book.person(person)
+            if found not in (None, FORGOTTEN):
                 self._steps.forget(person)
-            return is_known
+            return found is not None
 
     # ---- what is known
 

@@ -272,6 +272,16 @@ class Journal:
             self.close()  # a record that only the new file has could be lost
             raise self._unwritten_error(problem) from None
 
+    def finish_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]]) -> None:
+        """Write a snapshot that was begun or is due to its end: another process would have to begin it anew.
+
+        Where one that was asked for has failed, it is tried once more.
+        """
+        if self._asked_at is not None:
+            self._failed_at = None
+        while self.has_snapshot_to_write:
+            self.write_snapshot(pieces)
+
     def _force_new_name(self) -> None:
         """Force to disk that a snapshot has taken the place: after a crash the old file may be found until then."""
         if not self._is_new_name_forced:
@@ -377,3 +387,4 @@ def _close(files: list[PrivateFile]) -> None:
         snapshot.unmake()
     for file in files:
         file.close()
+    del files[2:]

@@ -6,6 +6,7 @@ that no step waits long. When it has all that the old one has, it takes that one
 power fails, one of the two is there, whole.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ class JournalSnapshot:
         self._unforced = 0
         self._owed = 0  # bytes, for what the old file has grown by
         self.size = 0  # of the snapshot alone, once it is finished
+        self._length = 0  # of the file, in bytes
         remove_unfinished(journal.place)
         self.file = PrivateFile(path_of_snapshot(journal.place), "snapshot of a journal")
         try:
@@ -97,8 +99,10 @@ class JournalSnapshot:
         return self._lines is None and self._copied == self._journal.size()
 
     def finished(self) -> PrivateFile:
-        """Return the new file, all of which is on disk."""
+        """Return the new file, all of which is on disk, if it is still what its name stands for."""
         self.file.write(b"")
+        if not self.file.is_in_place(self._length):
+            raise OSError(errno.ESTALE, "its file was deleted, moved or changed meanwhile")
         return self.file
 
     def abandon(self) -> None:
@@ -108,6 +112,7 @@ class JournalSnapshot:
         self.file.close()
 
     def _write(self, content: bytes) -> None:
+        self._length += len(content)
         self._unforced += len(content)
         is_much = self._unforced >= _FORCED
         self.file.write(content, durable=is_much)

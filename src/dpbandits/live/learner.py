@@ -270,7 +270,7 @@ class Learner:
         """Go on from where another process has brought the experiment. The book is the same, so it is there already.
 
         Noise that was drawn for these releases is dropped: `predraw_noise` for their arms, before anything may be
-        released.
+        released. Which selection is open is not told: `select` is for one process.
 
         Args:
             counts: their snapshot after the last step that was taken there.

@@ -149,9 +149,9 @@ class LoggedSteps:
             self._write_snapshot()
 
     def finish_snapshot(self) -> None:
-        """Write a snapshot that was begun or is due to its end: the next process would have to begin it anew."""
-        while self._journal is not None and self._journal.has_snapshot_to_write:
-            self._write_snapshot()
+        """Write a snapshot that was begun or is due, to its end."""
+        if self._journal is not None:
+            self._journal.finish_snapshot(partial(pieces_of, self._learner))
 
     def shorten_journal(self) -> None:
         """Write a snapshot at once where many short sessions, each too short for one, have let a journal grow."""

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dpbandits._frames import clean
@@ -56,7 +57,7 @@ def resumed_learner(
         return request
 
     records = _with_forgetting_noted(journal)
-    return read_log(records, f"journal {journal.path}", lines_in(journal.places[0]), as_asked, source)
+    return read_log(records, f"journal {journal.path}", partial(lines_in, journal.places[0]), as_asked, source)
 
 
 def _with_forgetting_noted(journal: Journal) -> Iterator[Record]:
@@ -77,7 +78,9 @@ def journal_overview(journal: AcknowledgedRecords, kind: type[Policy] | None) ->
     def as_begun(beginning: dict[str, Any]) -> Configuration:
         return Configuration.from_dict(beginning, None if kind is None else policy_of(kind, beginning["policy"]))
 
-    learner = read_log(journal.records(), f"journal {journal.path}", lines_in(journal.places[0]), as_begun, None)
+    learner = read_log(
+        journal.records(), f"journal {journal.path}", partial(lines_in, journal.places[0]), as_begun, None
+    )
     assert learner is not None, "a record was acknowledged"
     check_what_was_read(learner, journal)
     return Overview.of(learner)

@@ -69,10 +69,11 @@ class PrivateFile:
             raise self._opening_error(problem.strerror) from None
 
     def unmake(self) -> None:
-        """Remove the file if it was made here, by this process."""
+        """Remove the file if it was made here, by this process. Once: a later file may have its name and its number."""
         if self._is_made and self._process == _forks.this_process() and self.is_in_place():
             with suppress(OSError):
                 os.unlink(self.place)
+        self._is_made = False
 
     def close(self) -> None:
         """Let go of the file."""
@@ -121,6 +122,7 @@ class PrivateFile:
         os.replace(other.place, self.place)
         handle = self._handle
         self._handle, self._identity, other._handle = other._handle, other._identity, None
+        other._is_made = False
         if handle is not None:
             handle.close()
 

@@ -19,7 +19,7 @@ _SHOWN_EVERY = 1000  # records between two looks at the progress bar
 def read_log(
     records: Iterable[Record],
     what: str,
-    expected: int,
+    expected: Callable[[], int],
     configured: Callable[[dict[str, Any]], Configuration],
     source: SecureNoise | None,
 ) -> Learner | None:
@@ -28,18 +28,20 @@ def read_log(
     Args:
         records: all that the log has kept.
         what: what errors call it, such as the journal trial.journal.
-        expected: how many records and pieces of a snapshot it has at most, for the progress bar.
+        expected: returns how many records and pieces of a snapshot it has at most, for the progress bar. It is asked
+            when the first record has come.
         configured: returns the configuration, of the one that was written down, or refuses it.
         source: the noise source of the learner; None for one that never draws.
     """
-    learner = None
+    coming = iter(records)
+    first = next(coming, None)
+    if first is None:
+        return None
+    learner = _first_learner(first, what, configured, source)
     is_settled = False  # once all pieces of a snapshot have come
-    with Progress(expected, "records") as bar:
+    with Progress(expected(), "records") as bar:
         bar.describe("reading")
-        for number, record in enumerate(records):
-            if learner is None:
-                learner = _first_learner(record, what, configured, source)
-                continue
+        for number, record in enumerate(coming, start=1):
             if "piece" not in record and not is_settled:
                 _settle(learner, what)
                 is_settled = True
@@ -51,7 +53,7 @@ def read_log(
                 )
             if number % _SHOWN_EVERY == 0:
                 bar.advance(_SHOWN_EVERY)
-    if learner is not None and not is_settled:
+    if not is_settled:
         _settle(learner, what)
     return learner
 

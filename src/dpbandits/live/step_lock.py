@@ -12,7 +12,7 @@ BUSY = "This bandit is in the middle of a step: what it has released so far may 
 ENDED = "This bandit was moved or has let go of its journal: it takes no more steps."
 FAILED = (
     "An earlier step failed halfway, as its own error said: this bandit can no longer be used. If it has a journal, "
-    "open that again."
+    "open it again."
 )
 
 

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from dpbandits import _validate
-from dpbandits._phrases import duration_text, one_line
+from dpbandits._phrases import count_text, duration_text, one_line
 from dpbandits._validate import value_text
 from dpbandits.errors import ClockWarning, InvalidInput, WrongKind
 
 Timing = Literal["open", "sealed"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 
-_WINDOWS = "[0.001, 1e10]"  # seconds: the longest is three hundred years
+_WINDOWS = "[0.001, 1e8]"  # seconds: the longest is three years, less than a clock may leap
 _READINGS = "[-1e12, 1e12]"  # seconds; milliseconds since 1970 are above
 _LEAP = 10 * 365.25 * 86400  # seconds: so much later it is another clock, such as that of the machine after one from 0
 
@@ -82,7 +82,7 @@ def is_reading(value: object) -> bool:
 def _rounded_text(seconds: float) -> str:
     """Return a duration of some days in days, of some hours in hours, of some minutes in minutes, or in seconds."""
     unit = next((unit for unit in (86400, 3600, 60) if seconds >= 2 * unit), 1)
-    return duration_text(unit * math.ceil(seconds / unit))
+    return duration_text(unit * round(seconds / unit))
 
 
 def warn_of_earlier_reading(time: float, latest: float) -> None:
@@ -93,7 +93,7 @@ def warn_of_earlier_reading(time: float, latest: float) -> None:
     warnings.warn(
         f"The clock says {time:.17g}, about {_rounded_text(latest - time)} before its latest reading. Until it is "
         "there again no block is due and no window ends. If that reading was wrong, go on with a clock that adds "
-        f"{math.ceil(latest - time)} seconds to this one.",
+        f"{count_text(math.ceil(latest - time), 'second')} to this one.",
         ClockWarning,
         stacklevel=level,
     )
