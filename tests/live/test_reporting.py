@@ -101,7 +101,7 @@ def test_what_is_not_protected_depends_on_timing(tmp_path: Path) -> None:
     assert "More will be released as answers come in." in text
     text = read(bandit_of(window=3600, timing="sealed"), tmp_path).text
     assert "Protected as well: whether and when somebody answered, like the answer itself" in text
-    assert "released by the clock alone, 1 hour after its last one or at the next step after that." in text
+    assert "released by the clock alone, 1 hour after its last one at the earliest." in text
     assert "Not protected: that somebody took part." in text
     assert "More will be released as windows close." in text
     assert "waits for its last answer" not in text

@@ -231,7 +231,7 @@ def _also_protected(configuration: Configuration) -> str:
     assert configuration.window is not None, "timing is sealed"
     return (
         "whether and when somebody answered, like the answer itself: a block of assignments is released by the clock "
-        f"alone, {duration_text(configuration.window)} after its last one or at the next step after that."
+        f"alone, {duration_text(configuration.window)} after its last one at the earliest."
     )
 
 
