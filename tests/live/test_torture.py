@@ -5,6 +5,7 @@ Here a sample of the places where a step can be hit; `make torture` takes them a
 
 import dis
 import errno
+import gc
 import os
 import random
 import signal
@@ -229,6 +230,7 @@ class Interrupts:
 def attempted(action: Callable[[], Any], interrupts: Interrupts) -> BaseException | None:
     """Do it with interrupts; return what was raised."""
     before = sys.gettrace()
+    gc.disable()  # what an earlier bandit has left behind has a finalizer, which is no part of this
     sys.settrace(interrupts)
     try:
         action()
@@ -236,6 +238,7 @@ def attempted(action: Callable[[], Any], interrupts: Interrupts) -> BaseExceptio
         return problem
     finally:
         sys.settrace(before)
+        gc.enable()
     return None
 
 
