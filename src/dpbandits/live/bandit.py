@@ -308,7 +308,8 @@ class Bandit(ExperimentView):
             unit: the name of the person, as it was passed to `assign`.
 
         Returns:
-            Whether somebody is known by this name, also if they were forgotten before. Who is not is not kept out.
+            Whether somebody is known by this name, even if they were forgotten before. A name that is not known is not
+            kept out.
         """
         with self._lock.exclusive():
             learner = self._step()
