@@ -8,7 +8,7 @@ import random
 import sys
 
 import dpbandits as dpb
-from dpbandits.live import journal, journal_snapshot
+from dpbandits.live import journal_snapshot, snapshot_schedule
 from dpbandits.live.timing import Timing
 
 POLICY = dpb.DPUCBInt(epsilon=20.0, delta=1e-6, accounting="corollary")  # quick to set up, many releases
@@ -34,8 +34,8 @@ def encoded_reward(name: str) -> int:
 
 
 def main(path: str, seed: str, timing: str) -> None:
-    journal.SHORTEST_STEPS = 1000
-    journal.STEPS_SHARE = 10**9  # the next one begins when the last one has taken the place
+    snapshot_schedule.SHORTEST_STEPS = 1000
+    snapshot_schedule.STEPS_SHARE = 10**9  # the next one begins when the last one has taken the place
     journal_snapshot.PART = 2000
     dice = random.Random(seed)  # noqa: S311
     bandit = opened(path, timing)

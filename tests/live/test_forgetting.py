@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dpbandits as dpb
-from dpbandits.live import Assignment, book_snapshot, journal, journal_snapshot
+from dpbandits.live import Assignment, book_snapshot, journal_snapshot, snapshot_schedule
 from dpbandits.live.journal_snapshot import UNFINISHED, path_of_snapshot
 from insides import journal_of, state_of
 from journal_lines import records_in
@@ -207,7 +207,7 @@ def test_a_snapshot_for_which_there_is_no_room_is_tried_again_later(
         for n in range(20):
             bandit.assign(unit=n)
         assert len(failures) == 1  # and not at every step
-        patched.setattr(journal, "SHORTEST_STEPS", 100)
+        patched.setattr(snapshot_schedule, "SHORTEST_STEPS", 100)
         with pytest.raises(dpb.JournalError, match=r"still in the journal .* \(No space left on device\)"):
             bandit.detach()  # which does not wait for room
         bandit.detach()

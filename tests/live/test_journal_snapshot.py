@@ -12,7 +12,7 @@ import pytest
 
 import dpbandits as dpb
 from dpbandits.errors import JournalError
-from dpbandits.live import journal, journal_snapshot, logged_steps
+from dpbandits.live import journal_snapshot, logged_steps, snapshot_schedule
 from dpbandits.live.journal_snapshot import UNFINISHED, JournalSnapshot, path_of_snapshot
 from dpbandits.live.private_file import PrivateFile
 from insides import journal_of, state_of
@@ -91,8 +91,8 @@ def test_a_bandit_that_only_looks_what_is_due_writes_it_too(tmp_path: Path, monk
 @pytest.fixture
 def small_and_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots are due often, and a step writes a line or so of one."""
-    monkeypatch.setattr(journal, "SHORTEST_STEPS", 3000)
-    monkeypatch.setattr(journal, "STEPS_SHARE", 10**9)
+    monkeypatch.setattr(snapshot_schedule, "SHORTEST_STEPS", 3000)
+    monkeypatch.setattr(snapshot_schedule, "STEPS_SHARE", 10**9)
     monkeypatch.setattr(journal_snapshot, "PART", 1)
 
 
@@ -122,7 +122,7 @@ def test_detach_finishes_a_snapshot_that_is_due(tmp_path: Path, small_and_slow: 
 def test_a_journal_does_not_grow_where_all_sessions_are_killed(tmp_path: Path, small_and_slow: None) -> None:
     path = tmp_path / "journal"
     sizes = sizes_after_sessions(path, lambda bandit: journal_of(bandit).close())
-    most = 3000 * journal.OVERGROWN
+    most = 3000 * snapshot_schedule.OVERGROWN
     assert most < max(sizes) <= size_of_snapshot(path) + most + 6 * 250
     assert len(opened(path).open_assignments()) == 0
 
@@ -191,8 +191,8 @@ def test_whatever_ends_a_snapshot_the_bandit_goes_on(
 def test_after_a_failure_and_a_success_they_are_as_frequent_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "SHORTEST_STEPS", 3000)
-    monkeypatch.setattr(journal, "STEPS_SHARE", 10**9)
+    monkeypatch.setattr(snapshot_schedule, "SHORTEST_STEPS", 3000)
+    monkeypatch.setattr(snapshot_schedule, "STEPS_SHARE", 10**9)
     path = tmp_path / "journal"
     bandit = opened(path)
 
@@ -291,7 +291,7 @@ def test_an_interrupt_while_a_journal_is_shortened_lets_go_of_it(
     def interrupted(bandit: Any, *arguments: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(journal, "SHORTEST_STEPS", 1)
+    monkeypatch.setattr(snapshot_schedule, "SHORTEST_STEPS", 1)
     with monkeypatch.context() as patched:
         patched.setattr(JournalSnapshot, "write_part", interrupted)
         with pytest.raises(KeyboardInterrupt) as kept:

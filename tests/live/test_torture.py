@@ -23,7 +23,7 @@ import pytest
 
 import dpbandits as dpb
 import program_to_kill
-from dpbandits.live import journal
+from dpbandits.live import snapshot_schedule
 from dpbandits.live.journal_snapshot import UNFINISHED, path_of_snapshot
 from frames import LIBRARY, found_in_frames, library_frames
 from insides import journal_of, learner_of, state_of
@@ -419,9 +419,9 @@ def test_a_disk_that_fails(scene: Scene, tmp_path: Path, call: str) -> None:
 @pytest.fixture
 def snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every step writes a whole snapshot before it begins, and none is written when a journal is opened."""
-    monkeypatch.setattr(journal, "SHORTEST_STEPS", 1)
-    monkeypatch.setattr(journal, "STEPS_SHARE", 10**9)
-    monkeypatch.setattr(journal, "OVERGROWN", 10**9)
+    monkeypatch.setattr(snapshot_schedule, "SHORTEST_STEPS", 1)
+    monkeypatch.setattr(snapshot_schedule, "STEPS_SHARE", 10**9)
+    monkeypatch.setattr(snapshot_schedule, "OVERGROWN", 10**9)
 
 
 # An interrupt may come when a file is open and nobody has it yet. The collector closes it.

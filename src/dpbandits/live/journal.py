@@ -37,10 +37,8 @@ from dpbandits.live.journal_format import (
 )
 from dpbandits.live.journal_snapshot import UNFINISHED, JournalSnapshot, remove_unfinished
 from dpbandits.live.private_file import PrivateFile
+from dpbandits.live.snapshot_schedule import SnapshotSchedule
 
-SHORTEST_STEPS = 2**20  # bytes of steps after which there is a snapshot, if that is not much longer itself
-STEPS_SHARE = 8  # or after this part of it
-OVERGROWN = 4  # times as many, and it is written before anything else
 _LOST = "was deleted, moved or changed while it was open"
 
 
@@ -59,11 +57,8 @@ class Journal:
         self._end = 0  # of the last record that was read or written, in bytes
         self._last_line = b""
         self._snapshot: JournalSnapshot | None = None  # that is being written
-        self._snapshot_end = 0  # of the one that the file begins with, in bytes
+        self._schedule = SnapshotSchedule()
         self._written = 0  # bytes, since a part of a snapshot was written
-        self._asked_at: int | None = None  # the record after which a snapshot was asked for
-        self._failed_at: int | None = None  # the end of the file when one failed
-        self._failure = ""  # why it did
         self._is_new_name_forced = True  # to disk, after a snapshot has taken the place
         self._file = PrivateFile(self.path, "journal")
         self._mark = PrivateFile(self._mark_path, "high-water mark")
@@ -125,7 +120,7 @@ class Journal:
             self._last_line = line
             self._end += len(line)
             if reader.is_in_snapshot or not records:
-                self._snapshot_end = self._end
+                self._schedule.snapshot_end = self._end
             yield from records
         if reader.after[0] > number:
             raise JournalError(
@@ -213,22 +208,22 @@ class Journal:
 
     def ask_for_snapshot(self) -> None:
         """Ask for a snapshot of what is true now, since something in the file has to go."""
-        self._asked_at = self._reader.number
+        self._schedule.ask(self._reader.number)
 
     @property
     def has_snapshot_to_write(self) -> bool:
         """Whether a snapshot was begun or is due, so that `write_snapshot` writes on."""
-        return self._snapshot is not None or self._is_snapshot_due
+        return self._snapshot is not None or self._schedule.is_due(self._end)
 
     @property
     def is_overgrown(self) -> bool:
         """Whether a snapshot has been due for long: nobody had the time to finish one."""
-        return self.has_snapshot_to_write and self._end - self._snapshot_end > OVERGROWN * self._most_steps
+        return self.has_snapshot_to_write and self._schedule.is_overdue(self._end)
 
     @property
     def unwritten_failure(self) -> str:
         """Why a snapshot that was asked for has not been written; empty if it has, or none was asked for."""
-        return "" if self._asked_at is None else self._failure or "it was not begun"
+        return self._schedule.unwritten_failure
 
     def write_snapshot(self, pieces: Callable[[], Iterator[dict[str, Any]]], steps: int = 1) -> None:
         """Write a part of a snapshot, if one has been begun or is due, before steps are taken.
@@ -255,17 +250,14 @@ class Journal:
             self._is_new_name_forced = False
             self._file.take(snapshot.finished())
         except Exception as problem:  # noqa: BLE001  (a full disk, for instance: the journal is what it was)
-            self._failed_at = self._end
             is_ours = self._file.is_in_place(self._end)
-            self._failure = _reason(problem) if is_ours else f"it {_LOST}"
+            self._schedule.note_failure(self._end, _reason(problem) if is_ours else f"it {_LOST}")
             return
         finally:
             if snapshot is not None:
                 snapshot.abandon()
-        self._end, self._snapshot_end = self._file.size(), snapshot.size
-        self._failed_at = None
-        if self._asked_at is not None and snapshot.after >= self._asked_at:
-            self._asked_at = None
+        self._end = self._file.size()
+        self._schedule.note_success(snapshot.after, snapshot.size)
         try:
             self._force_new_name()
         except OSError as problem:
@@ -277,8 +269,7 @@ class Journal:
 
         Where one that was asked for has failed, it is tried once more.
         """
-        if self._asked_at is not None:
-            self._failed_at = None
+        self._schedule.try_again()
         while self.has_snapshot_to_write:
             self.write_snapshot(pieces)
 
@@ -294,17 +285,6 @@ class Journal:
         self._open_files[2:] = [snapshot.file]
         self._written = 0
         return snapshot
-
-    @property
-    def _is_snapshot_due(self) -> bool:
-        if self._failed_at is not None and self._end - self._failed_at <= SHORTEST_STEPS:
-            return False
-        return self._asked_at is not None or self._end - self._snapshot_end > self._most_steps
-
-    @property
-    def _most_steps(self) -> int:
-        """The bytes of steps after which there is a snapshot."""
-        return max(SHORTEST_STEPS, self._snapshot_end // STEPS_SHARE)
 
     def _append(
         self, record: dict[str, Any], durable_mark: bool, before_mark: Callable[[], None] | None = None
@@ -332,7 +312,7 @@ class Journal:
             if snapshot is None or problem.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             snapshot.abandon()
-            self._failed_at, self._failure = self._end, _reason(problem)
+            self._schedule.note_failure(self._end, _reason(problem))
             self._file.cut_off(self._end)
             self._file.write(line)
 
