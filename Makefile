@@ -1,5 +1,6 @@
 # make reproduce   the paper's experiments and a verdict on every claim, from an empty machine: reproduction/report.html
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
+# make postgresql  the database server that some tests start; make test installs it where it can
 # make check       while working: lint, types, import rules, the quick tests, in less than a minute
 # make torture     a live bandit killed, interrupted and without room on its disk, everywhere (minutes); make test has a sample
 # make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
@@ -14,7 +15,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: reproduce test check lint types imports tests quick torture bench picture release-check format clean
+.PHONY: reproduce test check lint types imports tests quick postgresql torture bench picture release-check format clean
 
 test: lint types imports tests
 
@@ -48,8 +49,19 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-tests: $(READY)
+tests: $(READY) postgresql
 	$(BIN)/pytest -n 2 --dist loadscope
+
+# Tests start a server of their own. Where it cannot be installed, those that need one are skipped, unless CI is set.
+postgresql:
+	@if command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "Installing PostgreSQL for the tests"; \
+	  (apt-get install -y -qq postgresql || { apt-get update -qq && apt-get install -y -qq postgresql; }) >/dev/null; \
+	else \
+	  echo "PostgreSQL is not installed, and only root can install it here (apt-get install postgresql)."; \
+	  echo "Tests that need it are skipped."; \
+	fi
 
 quick: $(READY)
 	$(BIN)/pytest -n 2 -m "not slow" tests

@@ -3,8 +3,11 @@
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,6 +23,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         shutil.rmtree(os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
+    if "service_stores" in sys.modules:
+        sys.modules["service_stores"].stop_servers()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -56,3 +61,18 @@ def plain_loop() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CPUPlayer, "_loop", lambda *kinds: play_runs)
         yield
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Where a store of each kind is."""
+    from service_stores import Place
+
+    return Place(request.param, tmp_path)
+
+
+@pytest.fixture
+def store(place: Any) -> Iterator[Any]:
+    """An open store of each kind."""
+    with place.store() as opened:
+        yield opened

@@ -10,6 +10,9 @@ EXTRA_OF = {
     "matplotlib": "plots",
     "pyarrow": "parquet",
     "numba_cuda": "gpu",
+    "sqlalchemy": "service",
+    "alembic": "service",
+    "psycopg": "service",
     "river": "river",
     "gymnasium": "gymnasium",
 }

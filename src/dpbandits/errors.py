@@ -3,12 +3,16 @@
 DPBanditsError
 ├── BrokenContract a policy or a book that is not what every one must be (also an AssertionError)
 ├── ClockWarning   a clock that was put far back (a warning, so also a RuntimeWarning)
+├── DatabaseError  a database that cannot be opened, trusted or gone on with
 ├── InvalidInput   a value outside its allowed range; nothing has changed (also a ValueError)
 │   ├── AlreadyClosed   an assignment that has had its reward
+│   ├── NotFound        an experiment or an assignment that does not exist
+│   ├── NotRunning      an experiment whose state does not allow this
 │   └── WindowClosed    an assignment whose reward comes too late
 ├── JournalError   a journal that cannot be opened or written: damaged, an old copy, or in use
 ├── LedgerError    a ledger whose rows do not belong together (also a ValueError)
 ├── MissingExtra   a package that this needs and that is not installed (also an ImportError)
+├── QueueFull      too many steps are waiting; nothing has changed
 ├── StepError      a step that failed, or a bandit or counter that takes no more (also a RuntimeError)
 └── WrongKind      a thing of another kind than is needed; nothing has changed (also a TypeError)
 
@@ -39,6 +43,22 @@ class AlreadyClosed(InvalidInput):
 
 class WindowClosed(InvalidInput):
     """An assignment whose window is over, whether it was closed in time or not; nothing has changed."""
+
+
+class DatabaseError(DPBanditsError):
+    """A database that cannot be opened, trusted or gone on with. The message says why; nothing has changed."""
+
+
+class NotFound(InvalidInput):
+    """An experiment or an assignment that does not exist; nothing has changed."""
+
+
+class NotRunning(InvalidInput):
+    """An experiment whose state does not allow a step; nothing has changed."""
+
+
+class QueueFull(DPBanditsError):
+    """Too many steps are waiting to be written. This one was not taken; ask again."""
 
 
 class JournalError(DPBanditsError):

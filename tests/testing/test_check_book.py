@@ -99,9 +99,8 @@ class IsNeverDue(WrongBook):
 
 
 class IsCompleteTooSoon(WrongBook):
-    def unanswered(self, arm: int, block: int) -> int:
-        left = super().unanswered(arm, block)
-        return 0 if left == 1 else left
+    def has_all_answers(self, arm: int, block: int) -> bool:
+        return self.pending[arm, block].unanswered <= 1
 
 
 class ForgetsThatSomebodyWasHere(WrongBook):

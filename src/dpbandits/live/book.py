@@ -91,8 +91,8 @@ class Book(Protocol):
     def open_numbers(self, now: float | None) -> Sequence[int]:
         """Return the assignments that can still be answered, oldest first."""
 
-    def unanswered(self, arm: int, block: int) -> int:
-        """Return how many assignments of a block, which is not empty and was not taken out, have no answer yet."""
+    def has_all_answers(self, arm: int, block: int) -> bool:
+        """Tell whether every assignment of a block, which is full and was not taken out, was answered."""
 
     def due(self, now: float) -> Sequence[BlockKey]:
         """Return the full blocks whose windows are over, in the order in which they were filled."""

@@ -156,9 +156,9 @@ class MemoryBook:
 
     # ---- blocks
 
-    def unanswered(self, arm: int, block: int) -> int:
-        """Return how many assignments of a block have no answer yet."""
-        return self.pending[arm, block].unanswered
+    def has_all_answers(self, arm: int, block: int) -> bool:
+        """Tell whether every assignment of a full block was answered."""
+        return self.pending[arm, block].unanswered == 0
 
     def due(self, now: float) -> Sequence[BlockKey]:
         """Return the full blocks whose windows are over, in the order in which they were filled."""

@@ -16,7 +16,7 @@ class ReadyBlocks:
     def add_complete(self, arm: int) -> None:
         """Add the arm's next full blocks that have all their answers."""
         block = self._next_block(arm)
-        while block < self._counts.filling[arm] and self._book.unanswered(arm, block) == 0:
+        while block < self._counts.filling[arm] and self._book.has_all_answers(arm, block):
             self._add(arm, block)
             block += 1
 

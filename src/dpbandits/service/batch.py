@@ -1,0 +1,339 @@
+"""Batch: the steps that came while the last transaction was being written, taken together in one.
+
+    lock the experiments -> catch up -> answers -> releases -> assignments -> commit -> marks -> everyone is answered
+
+All of them cost a fixed number of statements. In `sealed` timing a batch that brings an experiment only rewards
+releases nothing, although it holds its lock: what is due is released by a batch that hands out, or by the ticker. What
+a step is refused for changes nothing and concerns that step alone; any other failure undoes the whole batch.
+
+Only our own policies are served here, whose kernels fail on no value. So a batch that failed has failed for a reason
+that no released value had a part in, and what was drawn in it was seen by nobody.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from dpbandits._validate import value_text
+from dpbandits.errors import DPBanditsError, InvalidInput, NotFound, NotRunning
+from dpbandits.live.assignments import Assignment, id_of
+from dpbandits.live.book import FORGOTTEN
+from dpbandits.live.closings import checked_closings
+from dpbandits.live.experiment_overview import Overview
+from dpbandits.live.learner import Answer
+from dpbandits.live.timing import check_leap
+from dpbandits.live.units import Visit
+from dpbandits.service.book_rows import BookRows
+from dpbandits.service.database import Database
+from dpbandits.service.directory import Directory, links_of
+from dpbandits.service.experiment_rows import Experiment, write_experiments
+from dpbandits.service.steps import BEFORE, Assign, ChangeState, Forget, Look, ReleaseDue, Reward, Step
+
+OpenLocked = Callable[[Iterable[int], BookRows], dict[int, Experiment]]
+
+
+@dataclass
+class Refusal:
+    """Why a step was not taken."""
+
+    error: DPBanditsError
+
+
+@dataclass
+class Work:
+    """What a batch has to do for one experiment. A step is known by its place in the batch."""
+
+    experiment: Experiment
+    time: float
+    now: float | None = None
+    states: list[tuple[int, ChangeState]] = field(default_factory=list)
+    rewards: list[tuple[int, Reward]] = field(default_factory=list)
+    due: list[tuple[int, ReleaseDue]] = field(default_factory=list)
+    assigns: list[tuple[int, Assign]] = field(default_factory=list)
+    looks: list[tuple[int, Look]] = field(default_factory=list)
+    visits: dict[int, Visit] = field(default_factory=dict)
+
+    @property
+    def hands_out(self) -> bool:
+        """Whether what is due is released, in any timing."""
+        return bool(self.assigns or self.due)
+
+
+class Batch:
+    """Steps in one transaction.
+
+    Args:
+        steps: in the order in which they came.
+        database: where they are written.
+        connection: in the transaction.
+        directory: finds experiments by name and by tag.
+        open_locked: locks experiments and returns them as they are.
+
+    Attributes:
+        outcomes: what every step is answered, or its Refusal.
+        work: what there was to do, by experiment.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        database: Database,
+        connection: Connection,
+        directory: Directory,
+        open_locked: OpenLocked,
+    ) -> None:
+        self._steps = steps
+        self._database = database
+        self._connection = connection
+        self._rows = BookRows(database, connection)
+        self._directory = directory
+        self._open_locked = open_locked
+        self.outcomes: list[Any] = [None] * len(steps)
+        self.work: dict[int, Work] = {}
+
+    def take(self) -> None:
+        """Take all steps, up to the commit."""
+        forgets = self._sort()
+        self._read_ahead()
+        for work in self.work.values():
+            self._change_states(work)
+            self._answer_and_release(work)
+        for work in self.work.values():
+            self._assign(work)
+        for work, unit in forgets:
+            self._forget(work, unit)
+        self._rows.write()
+        for work in self.work.values():
+            for place, _ in work.looks:
+                self.outcomes[place] = Overview.of(work.experiment.learner)
+        changed = [work.experiment for work in self.work.values() if work.experiment.is_changed]
+        write_experiments(self._database, self._connection, changed)
+
+    # ---- before the first change
+
+    def _sort(self) -> list[tuple[Work, str]]:
+        """Lock the experiments of all steps, and put every step to the work on its experiment.
+
+        Returns:
+            Who is to be forgotten, in which experiment.
+        """
+        found = self._directory.experiments_of(self._steps, self._connection)
+        people = [
+            person
+            for place, step in enumerate(self._steps)
+            if isinstance(step, Forget)
+            for person in self._links(place, step)
+        ]
+        numbers = {number for number in found if number is not None}.union(number for number, _ in people)
+        opened = self._open_locked(numbers, self._rows)
+        time = self._database.now(self._connection)
+        self.work = {number: Work(opened[number], time) for number in sorted(opened)}
+        for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
+            if number in self.work:
+                self._put(place, step, self.work[number])
+            elif not isinstance(step, Forget):
+                self.outcomes[place] = Refusal(_not_found(step))
+        for work in self.work.values():
+            self._look_at_the_clock(work)
+        return [(self.work[number], unit) for number, unit in people if number in self.work]
+
+    def _links(self, place: int, step: Forget) -> list[tuple[int, str]]:
+        try:
+            return links_of(step.unit, self._database, self._connection)
+        except InvalidInput as problem:
+            self.outcomes[place] = Refusal(problem)
+            return []
+
+    def _put(self, place: int, step: Step, work: Work) -> None:
+        if isinstance(step, Reward):
+            work.rewards.append((place, step))
+        elif isinstance(step, Assign):
+            try:
+                (work.visits[place],) = work.experiment.learner.units.hashed_visits([(step.unit, step.key)])
+            except InvalidInput as problem:
+                self.outcomes[place] = Refusal(problem)
+            else:
+                work.assigns.append((place, step))
+        elif isinstance(step, ReleaseDue):
+            work.due.append((place, step))
+        elif isinstance(step, ChangeState):
+            work.states.append((place, step))
+        elif isinstance(step, Look):
+            work.looks.append((place, step))
+
+    def _look_at_the_clock(self, work: Work) -> None:
+        """Set the time of an experiment, which never runs backwards; refuse its steps if it leaps."""
+        learner = work.experiment.learner
+        if learner.configuration.window is None:
+            return
+        latest = learner.counts.now
+        try:
+            check_leap(work.time, work.time if latest is None else latest)
+        except InvalidInput as problem:
+            for place, _ in [*work.rewards, *work.assigns, *work.due]:
+                self.outcomes[place] = Refusal(problem)
+            work.rewards, work.assigns, work.due = [], [], []
+        work.now = learner.counts.later(work.time)
+
+    def _read_ahead(self) -> None:
+        """Read what the steps will ask for, for all experiments at once."""
+        works = self.work.items()
+        numbers = {
+            place: (number, _assignment_number(step.assignment))
+            for number, work in works
+            for place, step in work.rewards
+        }
+        self._rows.read_assignments(
+            (number, assignment)
+            for number, assignment in numbers.values()
+            if 0 < assignment <= self.work[number].experiment.learner.counts.assigned
+        )
+        visits = [(number, visit) for number, work in works for visit in work.visits.values()]
+        self._rows.read_people((number, visit.unit) for number, visit in visits if visit.unit is not None)
+        self._rows.read_visits((number, visit.key) for number, visit in visits if visit.key is not None)
+        self._rows.read_due(
+            (
+                number
+                for number, work in works
+                if work.now == work.time and (work.hands_out or (work.rewards and not _is_sealed(work)))
+            ),
+            max((work.time for work in self.work.values()), default=0.0),
+        )
+        self._read_blocks_ahead()
+
+    def _read_blocks_ahead(self) -> None:
+        """Read the blocks that answers may complete: those that are next and full, and those that wait behind them."""
+        answers: dict[tuple[int, int, int], int] = defaultdict(int)  # by block
+        for number, work in self.work.items():
+            learner = work.experiment.learner
+            if learner.is_sealed:
+                continue
+            for _, step in work.rewards:
+                assignment = _assignment_number(step.assignment)
+                if 0 < assignment <= learner.counts.assigned:
+                    place = self._rows.assignment((number, assignment)).place
+                    if place.block is not None and not place.is_answered:
+                        answers[number, place.arm, place.block] += 1
+        nexts = {}
+        for number, arm, _ in answers:
+            counts = self.work[number].experiment.learner.counts
+            if counts.is_waiting(arm):
+                nexts[number, arm] = (number, arm, counts.released[arm])
+        full = (key for key in answers if key[2] < self.work[key[0]].experiment.learner.counts.filling[key[1]])
+        self._rows.read_blocks({*nexts.values(), *full})
+        self._rows.read_answered_blocks(
+            arm for arm, key in nexts.items() if self._rows.unanswered_before(key) <= answers.get(key, 0)
+        )
+
+    # ---- the steps
+
+    def _change_states(self, work: Work) -> None:
+        experiment = work.experiment
+        for place, step in work.states:
+            if experiment.state not in BEFORE[step.state]:
+                self.outcomes[place] = Refusal(
+                    NotRunning(
+                        f"Expected experiment={experiment.name!r}, which is {experiment.state}, to be "
+                        f"{' or '.join(BEFORE[step.state])} before it can be {step.state}."
+                    )
+                )
+            else:
+                experiment.state, experiment.is_changed = step.state, True
+
+    def _answer_and_release(self, work: Work) -> None:
+        """Take in answers. Release what they complete, with open timing, and what is due, as far as timing allows."""
+        experiment, now = work.experiment, work.now
+        learner = experiment.learner
+        ready = learner.ready_blocks()
+        answers = 0
+        for place, step in work.rewards:
+            try:
+                self._check_takes_rewards(experiment, step)
+                closings = checked_closings([(step.assignment, step.value, step.key)], learner, now)
+            except InvalidInput as problem:
+                self.outcomes[place] = Refusal(problem)
+                continue
+            for number, value, key in closings:
+                own = learner.book.place(number)
+                assert own is not None
+                reward = None
+                if own.block is not None:
+                    reward = learner.source.encode(value)
+                    learner.predraw_noise(own.arm)
+                learner.answer([Answer(number, reward, key)], ready)
+                answers += 1
+        experiment.is_changed |= answers > 0
+        may_release = experiment.state in ("running", "paused")
+        if not may_release or (learner.is_sealed and not work.hands_out):
+            return
+        if work.hands_out or answers:
+            learner.add_due(ready, now)
+        before = len(learner.ledger)
+        # With sealed timing no time at which an answer came is written down.
+        if ready.blocks or (answers and not learner.is_sealed):
+            releases = learner.release(ready, now)
+            experiment.is_changed = True
+            decisions = learner.counts.decisions
+            experiment.made += [(learner.ledger[row], decisions) for row in range(before, len(learner.ledger))]
+            learner.learn(releases)
+        for place, _ in work.due:
+            self.outcomes[place] = len(learner.ledger) - before
+
+    def _check_takes_rewards(self, experiment: Experiment, step: Reward) -> None:
+        number = _assignment_number(step.assignment)
+        if not 0 < number <= experiment.learner.counts.assigned or experiment.state in ("draft", "archived"):
+            raise _not_found(step)
+
+    def _assign(self, work: Work) -> None:
+        experiment, now = work.experiment, work.now
+        learner = experiment.learner
+        for place, step in work.assigns:
+            visit = work.visits[place]
+            again = None if experiment.state in ("draft", "archived") else learner.assignment_again(visit, now)
+            if again is not None:
+                self.outcomes[place] = self._assignment(experiment, again.number, again.arm, is_new=False)
+                continue
+            if experiment.state != "running":
+                self.outcomes[place] = Refusal(
+                    NotRunning(
+                        f"Expected experiment={step.experiment!r} to be running, not {experiment.state}: it "
+                        "takes nobody new."
+                    )
+                )
+                continue
+            chosen = learner.choice(visit.unit, now)
+            if chosen.block is not None:
+                learner.predraw_noise(chosen.arm)
+            number = learner.hand_out(chosen, visit, now)
+            experiment.is_changed = True
+            self.outcomes[place] = self._assignment(experiment, number, chosen.arm, is_new=True)
+
+    def _forget(self, work: Work, unit: str) -> None:
+        book = work.experiment.learner.book
+        if book.person(unit) not in (None, FORGOTTEN):
+            book.forget(unit)
+            work.experiment.is_changed = True
+
+    @staticmethod
+    def _assignment(experiment: Experiment, number: int, arm: int, *, is_new: bool) -> Assignment:
+        learner = experiment.learner
+        return Assignment(id_of(learner.tag, number) if number else "", learner.configuration.arms[arm], is_new)
+
+
+def _is_sealed(work: Work) -> bool:
+    return work.experiment.learner.is_sealed
+
+
+def _assignment_number(assignment: str) -> int:
+    """Return the number in the id of an assignment; 0 if it cannot have one."""
+    digits = assignment.rpartition("-")[2]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0
+
+
+def _not_found(step: Any) -> NotFound:
+    if isinstance(step, Reward):
+        return NotFound(f"There is no assignment={value_text(step.assignment)}.")
+    return NotFound(f"There is no experiment={value_text(step.experiment)}.")

@@ -1,0 +1,378 @@
+"""BookRows: what a transaction has read of assignments, people and blocks, and what it will write of them.
+
+The books of all experiments that a transaction touches share one. What they need is read ahead, for all of them in one
+statement of each kind, and so is everything written: the number of statements does not depend on how many steps or
+experiments there are. Whatever was not read ahead is read when it is asked for.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from dpbandits.errors import StepError
+from dpbandits.live.book import FORGOTTEN, BlockKey, BlockSum, PastAssignment, Place
+from dpbandits.live.units import Visit
+from dpbandits.service.database import Database
+from dpbandits.service.given_rows import insert_text
+from dpbandits.service.schema import assignments, blocks, forgotten, released_sums
+
+NumberKey = tuple[int, int]  # an experiment, and the number of one of its assignments
+HashKey = tuple[int, str]  # an experiment, and the hash of a person or of a visit
+ArmKey = tuple[int, int]  # an experiment and one of its arms
+BlockRowKey = tuple[int, int, int]  # an experiment, an arm, a block
+
+
+@dataclass(slots=True)
+class AssignmentRow:
+    """An assignment as it will be when the transaction is committed."""
+
+    place: Place = field(repr=False)
+    answer_key: str | None = field(repr=False)
+
+
+@dataclass(slots=True)
+class BlockRow:
+    """A block as it was read."""
+
+    first: int
+    last: int
+    unanswered: int = field(repr=False)
+    total: Any = field(repr=False)
+
+
+@dataclass(slots=True)
+class NewPlaces:
+    """Assignments that a block gets in this transaction."""
+
+    first: int
+    last: int
+    until: float | None
+    count: int
+    is_full: bool
+
+
+@dataclass(slots=True)
+class NewAnswers:
+    """Answers that a block gets in this transaction."""
+
+    count: int = field(default=0, repr=False)
+    total: Any = field(default=0, repr=False)
+
+
+class BookRows:
+    """The rows of books in one transaction.
+
+    Args:
+        database: where they are.
+        connection: in a transaction that may write.
+    """
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._given = database.given
+        self.connection = connection
+        # As they will be: what was read, and what this transaction has done to it.
+        self._assignments: dict[NumberKey, AssignmentRow] = {}
+        self._people: dict[HashKey, PastAssignment | None] = {}
+        self._visits: dict[HashKey, PastAssignment | None] = {}
+        # As they are, None if they are not there, and what is new.
+        self._blocks: dict[BlockRowKey, BlockRow | None] = {}
+        self._new_places: dict[BlockRowKey, NewPlaces] = {}
+        self._new_answers: dict[BlockRowKey, NewAnswers] = {}
+        self._read_arms: set[ArmKey] = set()  # whose answered blocks were all read
+        self._due: dict[int, list[BlockKey]] = {}
+        self._sums: dict[ArmKey, Any] = {}
+        # To be written.
+        self._added: list[tuple[Any, ...]] = []
+        self._answered: list[tuple[Any, ...]] = []
+        self._taken_out: list[BlockRowKey] = []
+        self._changed_sums: dict[ArmKey, Any] = {}
+        self._forgotten: list[HashKey] = []
+
+    # ---- read ahead
+
+    def read_assignments(self, keys: Iterable[NumberKey]) -> None:
+        """Read assignments by their numbers."""
+        for experiment, number, *row in self._read(_ASSIGNMENTS, _NUMBER, keys, self._assignments):
+            self._assignments[experiment, number] = _assignment_row(*row)
+
+    def read_people(self, keys: Iterable[HashKey]) -> None:
+        """Read what is remembered about people, with their latest assignments."""
+        for experiment, unit, is_forgotten, number, entered, *row in self._read(_PEOPLE, _UNIT, keys, self._people):
+            if is_forgotten:
+                self._people[experiment, unit] = FORGOTTEN
+            elif number is None:
+                self._people[experiment, unit] = None
+            else:
+                self._people[experiment, unit] = PastAssignment(entered, row[0], number)
+                self._assignments.setdefault((experiment, number), _assignment_row(*row))
+
+    def read_visits(self, keys: Iterable[HashKey]) -> None:
+        """Read the assignments of visits."""
+        keys = list(keys)
+        found = self._read(_VISITS, _VISIT, keys, self._visits)
+        self._visits = {**dict.fromkeys(keys), **self._visits}
+        for experiment, key, arm, number in found:
+            self._visits[experiment, key] = PastAssignment(0, arm, number)
+
+    def read_blocks(self, keys: Iterable[BlockRowKey]) -> None:
+        """Read blocks, with the sums of what was released of their arms before."""
+        keys = list(keys)
+        found = self._read(_BLOCKS, _BLOCK, keys, self._blocks)
+        self._blocks = {**dict.fromkeys(keys), **self._blocks}
+        self._take_blocks(found)
+
+    def read_answered_blocks(self, arms: Iterable[ArmKey]) -> None:
+        """Read the blocks of arms in which no answer was missing before this transaction."""
+        keys = list(arms)
+        self._take_blocks(self._read(_ANSWERED_BLOCKS, _ARM, keys, dict.fromkeys(self._read_arms)))
+        self._read_arms.update(keys)
+
+    def read_due(self, experiments: Iterable[int], now: float) -> None:
+        """Read the blocks that are due, in the order in which they were filled."""
+        given = {(experiment,) for experiment in experiments if experiment not in self._due}
+        self._due.update((experiment, []) for (experiment,) in given)
+        found = self._read(_DUE, _EXPERIMENT, given, {}, now)
+        for experiment, arm, block, *_ in found:
+            self._due[experiment].append((arm, block))
+        self._take_blocks(found)
+
+    def _read(
+        self, statement: str, columns: list[Any], keys: Iterable[Any], known: dict[Any, Any], now: float | None = None
+    ) -> Any:
+        missing = sorted({key for key in keys if key not in known})
+        return self._given.read(self.connection, statement, columns, missing, now) if missing else ()
+
+    def _take_blocks(self, found: Iterable[Any]) -> None:
+        for experiment, arm, block, first, last, unanswered, total, released in found:
+            key = (experiment, arm, block)
+            if self._blocks.get(key) is None and key not in self._taken_out:
+                self._blocks[key] = BlockRow(first, last, unanswered, total)
+            self._sums.setdefault((experiment, arm), released or 0)
+
+    # ---- asked for by a book
+
+    def assignment(self, key: NumberKey) -> AssignmentRow:
+        """Return an assignment, which exists."""
+        self.read_assignments([key])
+        return self._assignments[key]
+
+    def person(self, key: HashKey) -> PastAssignment | None:
+        """Return what is remembered about a person."""
+        self.read_people([key])
+        return self._people[key]
+
+    def visit(self, key: HashKey) -> PastAssignment | None:
+        """Return the assignment of a visit."""
+        self.read_visits([key])
+        return self._visits[key]
+
+    def unanswered_before(self, key: BlockRowKey) -> int:
+        """Return how many assignments of a block had no answer when it was read."""
+        block = self._blocks.get(key)
+        return block.unanswered if block else 0
+
+    def has_all_answers(self, key: BlockRowKey) -> bool:
+        """Tell whether every assignment of a full block was answered."""
+        if key not in self._blocks and key not in self._new_answers and key[:2] in self._read_arms:
+            return False  # it would have been read
+        return self._unanswered(key) == 0
+
+    def _unanswered(self, key: BlockRowKey) -> int:
+        block, places, answers = self._parts(key)
+        return (block.unanswered if block else 0) + (places.count if places else 0) - answers.count
+
+    def due(self, experiment: int, now: float) -> list[BlockKey]:
+        """Return the blocks that are due, in the order in which they were filled."""
+        if experiment not in self._due:
+            self.write()  # what was filled here may be due
+        self.read_due([experiment], now)
+        return list(self._due[experiment])
+
+    def _parts(self, key: BlockRowKey) -> tuple[BlockRow | None, NewPlaces | None, NewAnswers]:
+        self.read_blocks([key])
+        return self._blocks[key], self._new_places.get(key), self._new_answers.get(key, _NO_ANSWERS)
+
+    # ---- changed by a book
+
+    def add(self, experiment: int, number: int, place: Place, visit: Visit, entered: int, fills: bool) -> None:
+        """Add an assignment."""
+        arm, block, until, is_answered = place
+        self._assignments[experiment, number] = AssignmentRow(place, None)
+        self._added.append((experiment, number, arm, block, until, visit.unit, entered, visit.key, is_answered, None))
+        if visit.unit is not None:
+            self._people[experiment, visit.unit] = PastAssignment(entered, arm, number)
+        if visit.key is not None:
+            self._visits[experiment, visit.key] = PastAssignment(0, arm, number)
+        if block is None:
+            return
+        key = (experiment, arm, block)
+        places = self._new_places.get(key)
+        if places is None:
+            self._new_places[key] = NewPlaces(number, number, until, 1, fills)
+        else:
+            places.last, places.until, places.is_full = number, until, fills
+            places.count += 1
+        if fills:
+            self._due.pop(experiment, None)
+
+    def answer(self, experiment: int, number: int, reward: Any, answer_key: str | None) -> Place:
+        """Answer an assignment that is open, and return its place as it was."""
+        row = self.assignment((experiment, number))
+        place = row.place
+        row.place, row.answer_key = place._replace(is_answered=True), answer_key
+        self._answered.append((experiment, number, True, answer_key))
+        if place.block is not None:
+            answers = self._new_answers.setdefault((experiment, place.arm, place.block), NewAnswers())
+            answers.count += 1
+            answers.total += reward
+        return place
+
+    def take_out(self, key: BlockRowKey, missing: Any, is_cumulative: bool) -> BlockSum:
+        """Take out a full block; with all that was released of its arm before, if sums are cumulative."""
+        unanswered = self._unanswered(key)
+        block, places, answers = self._parts(key)
+        total = (block.total if block else 0) + answers.total + unanswered * missing
+        experiment, arm, number = key
+        if is_cumulative:
+            arm_key = (experiment, arm)
+            if arm_key not in self._sums:
+                ((self._sums[arm_key],),) = self._read(_RELEASED, _ARM, [arm_key], {})
+            total = self._sums[arm_key] = self._changed_sums[arm_key] = self._sums[arm_key] + total
+        first = block.first if block else places.first if places else 0
+        last = places.last if places else block.last if block else 0
+        if block is not None:
+            self._taken_out.append(key)
+        self._blocks[key] = None
+        self._new_places.pop(key, None)
+        self._new_answers.pop(key, None)
+        if experiment in self._due and (arm, number) in self._due[experiment]:
+            self._due[experiment].remove((arm, number))
+        return BlockSum(first, last, total)
+
+    def forget(self, key: HashKey) -> None:
+        """Cut the link between a person and their assignments."""
+        self._people[key] = FORGOTTEN
+        self._forgotten.append(key)
+        self.write()
+        self._visits.clear()  # those of this person are gone
+
+    # ---- written
+
+    def write(self) -> None:
+        """Write all that has changed, each kind of it in one statement."""
+        self._write(_ADD, list(assignments.c), self._added)
+        self._write(_ANSWER, [*_NUMBER, assignments.c.is_answered, assignments.c.answer_key], self._answered)
+        self._write(
+            _APPEND,
+            list(blocks.c),
+            [
+                (*key, new.first, new.last, new.until, new.count, new.is_full, 0)
+                for key, new in self._new_places.items()
+            ],
+        )
+        self._write(
+            _SUM_UP,
+            [*_BLOCK, blocks.c.unanswered, blocks.c.total],
+            [(*key, new.count, new.total) for key, new in self._new_answers.items()],
+        )
+        self._write(_TAKE_OUT, _BLOCK, self._taken_out)
+        self._write(_KEEP_SUM, list(released_sums.c), [(*key, total) for key, total in self._changed_sums.items()])
+        if self._forgotten:
+            self._write(_FORGET, _UNIT, self._forgotten)
+            self._given.write(self.connection, _UNLINK, _UNIT, self._forgotten)  # of as many as they had
+        for written in (
+            self._added,
+            self._answered,
+            self._new_places,
+            self._new_answers,
+            self._taken_out,
+            self._changed_sums,
+            self._forgotten,
+        ):
+            written.clear()
+        self._blocks.clear()
+        self._read_arms.clear()
+        self._due.clear()
+
+    def _write(self, statement: str, columns: list[Any], rows: list[Any]) -> None:
+        if rows and self._given.write(self.connection, statement, columns, rows) != len(rows):
+            raise StepError("A row that a step has read was not there when the step was to be written.")
+
+
+def _assignment_row(
+    arm: int, block: int | None, until: float | None, is_answered: int, answer_key: str | None
+) -> AssignmentRow:
+    return AssignmentRow(Place(arm, block, until, bool(is_answered)), answer_key)
+
+
+_NO_ANSWERS = NewAnswers()
+
+_EXPERIMENT = [assignments.c.experiment]
+_NUMBER = [assignments.c.experiment, assignments.c.number]
+_UNIT = [forgotten.c.experiment, forgotten.c.unit]
+_VISIT = [assignments.c.experiment, assignments.c.visit_key]
+_ARM = [blocks.c.experiment, blocks.c.arm]
+_BLOCK = [*_ARM, blocks.c.block]
+
+# The given rows come first in every join, and all others are found by an index.
+_ASSIGNMENTS = """
+    SELECT found.experiment, found.number, found.arm, found.block, found.until, found.is_answered, found.answer_key
+    FROM {given} CROSS JOIN assignments AS found
+    WHERE found.experiment = given.experiment AND found.number = given.number
+"""
+_PEOPLE = """
+    SELECT given.experiment, given.unit, gone.unit IS NOT NULL, latest.number, latest.entered, latest.arm, latest.block,
+        latest.until, latest.is_answered, latest.answer_key
+    FROM {given}
+    LEFT JOIN forgotten AS gone ON gone.experiment = given.experiment AND gone.unit = given.unit
+    LEFT JOIN assignments AS latest ON latest.experiment = given.experiment AND latest.number = (
+        SELECT max(own.number) FROM assignments AS own
+        WHERE own.experiment = given.experiment AND own.unit = given.unit)
+"""
+_VISITS = """
+    SELECT found.experiment, found.visit_key, found.arm, found.number
+    FROM {given} CROSS JOIN assignments AS found
+    WHERE found.experiment = given.experiment AND found.visit_key = given.visit_key
+"""
+_FOUND_BLOCKS = """
+    SELECT found.experiment, found.arm, found.block, found.first, found.last, found.unanswered, found.total,
+        before.total
+    FROM {given} CROSS JOIN blocks AS found
+    LEFT JOIN released_sums AS before ON before.experiment = found.experiment AND before.arm = found.arm
+    WHERE found.experiment = given.experiment
+"""
+_BLOCKS = _FOUND_BLOCKS + " AND found.arm = given.arm AND found.block = given.block"
+_ANSWERED_BLOCKS = _FOUND_BLOCKS + " AND found.arm = given.arm AND found.unanswered = 0"
+_DUE = _FOUND_BLOCKS + " AND found.is_full AND found.until <= {now} ORDER BY found.last"
+_RELEASED = """
+    SELECT coalesce(before.total, 0) FROM {given}
+    LEFT JOIN released_sums AS before ON before.experiment = given.experiment AND before.arm = given.arm
+"""
+_ADD = insert_text(assignments)
+_ANSWER = """
+    UPDATE assignments SET is_answered = given.is_answered, answer_key = given.answer_key FROM {given}
+    WHERE assignments.experiment = given.experiment AND assignments.number = given.number
+"""
+_APPEND = (
+    insert_text(blocks)
+    + """
+    ON CONFLICT (experiment, arm, block) DO UPDATE SET
+        last = excluded.last, until = excluded.until, is_full = excluded.is_full,
+        unanswered = blocks.unanswered + excluded.unanswered
+"""
+)
+_SUM_UP = """
+    UPDATE blocks SET unanswered = blocks.unanswered - given.unanswered, total = blocks.total + given.total FROM {given}
+    WHERE blocks.experiment = given.experiment AND blocks.arm = given.arm AND blocks.block = given.block
+"""
+_TAKE_OUT = """
+    DELETE FROM blocks WHERE (experiment, arm, block) IN (SELECT experiment, arm, block FROM {given})
+"""
+_KEEP_SUM = insert_text(released_sums) + " ON CONFLICT (experiment, arm) DO UPDATE SET total = excluded.total"
+_FORGET = insert_text(forgotten)
+_UNLINK = """
+    UPDATE assignments SET unit = NULL, visit_key = NULL FROM {given}
+    WHERE assignments.experiment = given.experiment AND assignments.unit = given.unit
+"""

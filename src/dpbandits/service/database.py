@@ -1,0 +1,224 @@
+"""Database: SQLite in a file, or PostgreSQL, set up so that what was committed stays and no error shows a value."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from dpbandits._phrases import one_line
+from dpbandits._validate import value_text
+from dpbandits.errors import DatabaseError, InvalidInput
+from dpbandits.service.given_rows import GivenRows, PostgreSQLRows, SQLiteRows
+
+_PATIENCE = 60.0  # seconds to wait for another writer of a file
+_KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirty
+
+Clock = Callable[[], float]
+
+
+class Database:
+    """Where experiments are kept.
+
+    Args:
+        url: a file for SQLite, as a path or `sqlite:///PATH`, or `postgresql://USER@HOST/NAME`.
+        clock: tells the time in seconds, for tests; by default the database does.
+
+    Attributes:
+        url: as it was understood.
+        path: the file of SQLite; None for PostgreSQL.
+        given: how it is given many rows at once.
+    """
+
+    def __init__(self, url: str | os.PathLike[str], *, clock: Clock | None = None) -> None:
+        self.url = _understood(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.path = Path(str(self.url.database)) if self.is_sqlite else None
+        self.given: GivenRows = SQLiteRows() if self.is_sqlite else PostgreSQLRows()
+        self._clock = clock
+        self._engine = self._sqlite_engine() if self.is_sqlite else self._postgresql_engine()
+
+    def __repr__(self) -> str:
+        return f"<Database {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """What a person calls it, without a password; the same text opens it again."""
+        return str(self.path) if self.is_sqlite else self.url.set(drivername="postgresql").render_as_string()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Return a connection in a transaction that may write, which is committed if nothing fails.
+
+        On SQLite it has the right to write from its beginning: one that asks for it later is refused at once where
+        somebody else is writing, however long it would wait.
+        """
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Return a connection in a transaction that only reads, all of it at one moment."""
+        with self._transaction("BEGIN") as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield connection
+
+    def now(self, connection: Connection) -> float:
+        """Return the time in seconds, as the database says: where several machines write, it is the same for all."""
+        if self._clock is not None:
+            return self._clock()
+        if self.is_sqlite:
+            return time.time()
+        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::float8").scalar_one())
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        with translated_errors(self.name):
+            connection = self._engine.connect()
+        with connection:
+            if self.is_sqlite:
+                connection = connection.execution_options(sqlite_begin=begin)
+            with translated_errors(self.name), connection.begin() as transaction:
+                yield connection
+                if transaction.is_active:
+                    _commit(self.name, connection, transaction)
+
+    # ---- the two kinds
+
+    def _sqlite_engine(self) -> Engine:
+        assert self.path is not None
+        path = self.path
+        engine = create_engine(
+            self.url,
+            hide_parameters=True,
+            pool_size=32,
+            connect_args={"timeout": _PATIENCE, "check_same_thread": False, "cached_statements": _KEPT_STATEMENTS},
+        )
+
+        @event.listens_for(engine, "do_connect")
+        def made_private(*_: Any) -> None:
+            with suppress(FileExistsError):  # what is there keeps its mode; files beside it get the same one
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+        @event.listens_for(engine, "connect")
+        def set_up(connection: Any, _: Any) -> None:
+            connection.isolation_level = None  # transactions begin where `begin` below says
+            cursor = connection.cursor()
+            for setting in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+                cursor.execute(f"PRAGMA {setting}")
+            cursor.close()
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            connection.exec_driver_sql(connection.get_execution_options().get("sqlite_begin", "BEGIN IMMEDIATE"))
+
+        return engine
+
+    def _postgresql_engine(self) -> Engine:
+        engine = create_engine(self.url, hide_parameters=True, pool_size=32)
+
+        @event.listens_for(engine, "connect")
+        def set_up(connection: Any, _: Any) -> None:
+            with connection.cursor() as cursor:
+                # What was acknowledged is on its disk, whatever the server is set to do by itself.
+                cursor.execute("SET synchronous_commit = on")
+                # All statements look rows up by an index. A plan that was made while a table was small would scan it.
+                cursor.execute("SET enable_seqscan = off")
+                cursor.execute("SET enable_hashjoin = off")
+                cursor.execute("SET enable_mergejoin = off")
+                (fsync,) = cursor.execute("SHOW fsync").fetchone()
+            connection.commit()
+            if fsync != "on":
+                connection.close()
+                raise DatabaseError(
+                    f"The server of {self.name} has fsync={fsync}: a crash would undo releases that were seen, and "
+                    "they would be drawn again. Set fsync=on in its postgresql.conf."
+                )
+
+        return engine
+
+
+class DatabaseAway(DatabaseError):
+    """The database cannot be reached. Nothing has changed."""
+
+
+class UnknownOutcome(DatabaseError):
+    """Whether a transaction has happened is not known: its commit failed, or the answer was lost."""
+
+
+def _commit(name: str, connection: Connection, transaction: Any) -> None:
+    try:
+        transaction.commit()
+    except SQLAlchemyError as problem:
+        failure = UnknownOutcome(
+            f"Whether this step was taken is not known, since the database {name} did not say so: "
+            f"{failure_text(problem)}. Ask again, with the same key."
+        )
+    else:
+        return
+    with suppress(SQLAlchemyError):
+        connection.invalidate()  # whatever is left of the transaction goes with its connection
+    raise failure
+
+
+@contextmanager
+def translated_errors(name: str) -> Iterator[None]:
+    """Make a DatabaseError of what a driver raises. Nothing of its text is kept but what can hold no value."""
+    try:
+        yield
+    except SQLAlchemyError as problem:
+        is_away = isinstance(problem, DBAPIError) and (problem.connection_invalidated or problem.statement is None)
+        kind = DatabaseAway if is_away else DatabaseError
+        failure = kind(f"The database {name} has failed: {failure_text(problem)}.")
+    else:
+        return
+    raise failure
+
+
+_SQLITE_TEXTS = re.compile(
+    "unable to open database file|database is locked|database or disk is full|disk I/O error|file is not a database"
+    "|database disk image is malformed|attempt to write a readonly database|no such table: [a-z_]+|UNIQUE constraint "
+    "failed: [a-z_., ]+|cannot start a transaction within a transaction"
+)
+
+
+def failure_text(problem: BaseException) -> str:
+    """Return what a driver says, as far as no value can be in it: names of errors, codes, fixed sentences."""
+    original = getattr(problem, "orig", None) or problem
+    kind = type(original).__name__
+    code = getattr(original, "sqlstate", None) or getattr(original, "sqlite_errorname", None)
+    if code is None and not hasattr(original, "sqlite_errorname"):
+        # A connection that could not be made, or was lost: it knows of no row.
+        return f"{kind} ({one_line(original)})" if kind == "OperationalError" else kind
+    known = _SQLITE_TEXTS.search(str(original))
+    return f"{kind} {code}" + (f" ({known[0]})" if known else "")
+
+
+def _understood(url: str | os.PathLike[str]) -> URL:
+    text = os.fspath(url)
+    if not isinstance(text, str) or not text:
+        raise InvalidInput(f"Expected database={value_text(url)} to be a file or a URL.")
+    if "://" not in text:
+        return URL.create("sqlite", database=os.path.abspath(text))
+    try:
+        parsed = make_url(text)
+    except ArgumentError:
+        raise InvalidInput("Expected the URL of the database to be like postgresql://user@host/name.") from None
+    kind = parsed.get_backend_name()
+    if kind == "sqlite" and parsed.database and parsed.database != ":memory:":
+        return parsed.set(drivername="sqlite", database=os.path.abspath(parsed.database))
+    if kind == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    raise InvalidInput(
+        f"Expected the database to be a file, sqlite:///PATH or postgresql://..., not {parsed.drivername}://..."
+    )

@@ -1,0 +1,234 @@
+"""Experiments and their ledgers as rows: locked, loaded as learners, brought up to date, written.
+
+What a process remembers of an experiment changes only with releases (policy, statistics, ledger), and counts. Counts
+come with the lock on its row, and releases that another process has made are caught up with. So nothing is replayed at
+a start but releases, and however many assignments are open, none of them is loaded.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sqlalchemy import Connection
+
+from dpbandits.errors import DatabaseError, LedgerError
+from dpbandits.live.checking.promise import TERMS
+from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.learner import Learner
+from dpbandits.live.schedule_cost import TOLERANCE, check_terms
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.mechanisms.state import to_plain
+from dpbandits.privacy import Row
+from dpbandits.privacy.ledger import GENESIS
+from dpbandits.service.book_rows import BookRows
+from dpbandits.service.database import Database
+from dpbandits.service.given_rows import insert_text
+from dpbandits.service.marks import Mark
+from dpbandits.service.schema import blocks, experiments, ledger
+from dpbandits.service.sql_book import SqlBook
+
+MakeSource = Callable[[str, int], SecureNoise]  # for the name of an experiment and the bits of its grid
+
+
+@dataclass
+class Experiment:
+    """What a process remembers of an experiment.
+
+    Attributes:
+        id: its number in the database.
+        name: what people call it.
+        identity: tells it from another one with the same number.
+        state: as it was when its row was last locked.
+        learner: its policy, statistics, ledger and counts.
+        version: how many transactions had changed it.
+        marked_version: that of the mark which this process knows to be written; -1 if it knows of none.
+        marked_rows: how many rows of the ledger this process knows to be marked on disk.
+            made: the rows that its ledger got in this transaction, each with how many decisions there were.
+        is_changed: whether this transaction has changed it.
+    """
+
+    id: int
+    name: str
+    identity: str
+    state: str
+    learner: Learner
+    version: int
+    marked_version: int = -1
+    marked_rows: int = -1
+    made: list[tuple[Row, int]] = field(default_factory=list)
+    is_changed: bool = False
+
+    @property
+    def mark(self) -> Mark:
+        """How far it has come."""
+        number, head = self.learner.ledger.head
+        return Mark(self.identity, self.version, number + 1, head)
+
+
+class LockedRow(NamedTuple):
+    """The row of an experiment, which nobody else can change before this transaction ends."""
+
+    id: int
+    name: str
+    identity: str
+    tag: str
+    unit_key: str
+    state: str
+    version: int
+    counts: str
+    ledger_rows: int
+    checked_by: str
+
+
+def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> list[LockedRow]:
+    """Lock experiments, in the order of their ids, so that nobody waits for each other, and return their rows."""
+    given = [(number,) for number in sorted(set(ids))]
+    found = database.given.read(connection, _LOCK, [experiments.c.id], given) if given else ()
+    return [LockedRow(*row) for row in found]
+
+
+def open_experiments(
+    database: Database,
+    connection: Connection,
+    locked: Iterable[LockedRow],
+    known: Mapping[int, Experiment],
+    rows: BookRows,
+    make_source: MakeSource,
+) -> dict[int, Experiment]:
+    """Return experiments as they are now: loaded, or brought up to date. Their books are of this transaction.
+
+    Args:
+        database: where they are.
+        connection: in a transaction.
+        locked: their rows.
+        known: what this process remembers of some of them.
+        rows: what their books have read.
+        make_source: makes noise sources.
+    """
+    locked = list(locked)
+    behind = {
+        row.id: len(known[row.id].learner.ledger) if row.id in known else 0
+        for row in locked
+        if row.id not in known or known[row.id].version != row.version
+    }
+    stored = _stored_rows(database, connection, behind, known)
+    opened, changed_arms = {}, []
+    for row in locked:
+        experiment = known.get(row.id)
+        if experiment is None:
+            experiment = _loaded(row, stored[row.id], rows, make_source)
+            changed_arms.append(experiment)
+        else:
+            experiment.learner.book = SqlBook(rows, row.id, experiment.learner.schedule.is_cumulative)
+            if experiment.version != row.version:
+                made = stored[row.id]
+                experiment.learner.catch_up(json.loads(row.counts), made)
+                if made:
+                    changed_arms.append(experiment)
+        experiment.state, experiment.version, experiment.is_changed = row.state, row.version, False
+        if len(experiment.learner.ledger) != row.ledger_rows:
+            raise DatabaseError(f"The ledger of experiment {row.name!r} has lost rows. {row.ledger_rows} are counted.")
+        opened[row.id] = experiment
+    _predraw_noise(database, connection, changed_arms)
+    return opened
+
+
+def _stored_rows(
+    database: Database, connection: Connection, behind: Mapping[int, int], known: Mapping[int, Experiment]
+) -> dict[int, list[tuple[Row, int]]]:
+    """Return the rows of ledgers from some row on, each with how many decisions there were when it was made."""
+    heads = {each: known[each].learner.ledger.head[1] if each in known else GENESIS for each in behind}
+    stored: dict[int, list[tuple[Row, int]]] = defaultdict(list)
+    given = sorted(behind.items())
+    if not given:
+        return stored
+    found = database.given.read(connection, _LEDGER, [ledger.c.experiment, ledger.c.number], given)
+    for experiment, number, decisions, content, row_hash in found:
+        stored[experiment].append((Row(number, heads[experiment], content, row_hash), decisions))
+        heads[experiment] = row_hash
+    return stored
+
+
+def _loaded(row: LockedRow, stored: list[tuple[Row, int]], rows: BookRows, make_source: MakeSource) -> Experiment:
+    if not stored or stored[0][0].number != 0:
+        raise DatabaseError(f"The ledger of experiment {row.name!r} has lost its row 0.")
+    content = stored[0][0].content
+    configuration = Configuration.from_dict({name: content[name] for name in content.keys() - set(TERMS)})
+    terms = Terms.from_dict(configuration, content)
+    if content != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
+        raise DatabaseError(f"Row 0 of the ledger of experiment {row.name!r} is not what it was written as.")
+    check_terms(configuration, terms)
+    learner = Learner(
+        configuration,
+        terms,
+        make_source(row.name, configuration.grid_bits),
+        tolerance=TOLERANCE,
+        make_book=lambda arms, is_cumulative: SqlBook(rows, row.id, is_cumulative),
+    )
+    beginning = {
+        "tag": row.tag,
+        "key": row.unit_key,
+        "selection": None,
+        "counts": learner.counts.snapshot(),
+        "state": to_plain(learner.state),
+    }
+    learner.restore(beginning, [stored[0][0]])
+    learner.catch_up(json.loads(row.counts), stored[1:])
+    try:
+        learner.ledger.verify()
+    except LedgerError as problem:
+        raise DatabaseError(f"The ledger of experiment {row.name!r} is broken. {problem}") from None
+    return Experiment(row.id, row.name, row.identity, row.state, learner, row.version)
+
+
+def _predraw_noise(database: Database, connection: Connection, opened: list[Experiment]) -> None:
+    """Draw the noise of experiments that were loaded or caught up, before any step may need it."""
+    by_id = {experiment.id: experiment for experiment in opened}
+    if not by_id:
+        return
+    given = [(each,) for each in sorted(by_id)]
+    for experiment, arm in database.given.read(connection, _AWAITED, [blocks.c.experiment], given):
+        by_id[experiment].learner.predraw_noise(arm)
+
+
+def write_experiments(database: Database, connection: Connection, changed: list[Experiment]) -> None:
+    """Write the counts, states and new rows of experiments that a transaction has changed."""
+    counted, new_rows = [], []
+    for experiment in changed:
+        learner = experiment.learner
+        experiment.version += 1
+        for row, decisions in experiment.made:
+            release = row.content
+            places = release["arm"], release["release"]
+            new_rows.append((experiment.id, row.number, *places, decisions, row.content_json, row.hash))
+        experiment.made.clear()
+        counts = json.dumps(learner.counts.snapshot(), allow_nan=False)
+        counted.append((experiment.id, experiment.state, experiment.version, counts, len(learner.ledger)))
+    columns = [experiments.c[name] for name in ("id", "state", "version", "counts", "ledger_rows")]
+    if counted:
+        database.given.write(connection, _COUNT, columns, counted)
+    if new_rows:
+        database.given.write(connection, insert_text(ledger), list(ledger.c), new_rows)
+
+
+_LOCK = f"""
+    SELECT {", ".join(f"experiments.{name}" for name in LockedRow._fields)}
+    FROM {{given}} CROSS JOIN experiments WHERE experiments.id = given.id ORDER BY experiments.id {{locked}}
+"""
+_LEDGER = """
+    SELECT found.experiment, found.number, found.decisions, found.content, found.hash
+    FROM {given} CROSS JOIN ledger AS found
+    WHERE found.experiment = given.experiment AND found.number >= given.number
+    ORDER BY found.experiment, found.number
+"""
+_AWAITED = """
+    SELECT DISTINCT found.experiment, found.arm FROM {given} CROSS JOIN blocks AS found
+    WHERE found.experiment = given.experiment
+"""
+_COUNT = """
+    UPDATE experiments SET state = given.state, version = given.version, counts = given.counts,
+        ledger_rows = given.ledger_rows
+    FROM {given} WHERE experiments.id = given.id
+"""

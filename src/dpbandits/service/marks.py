@@ -1,0 +1,237 @@
+"""Marks: how far every experiment had come when something of it was last acknowledged, kept outside of the database.
+
+A database that was copied back, or restored from a dump, looks right by itself. Going on from it would draw noise again
+for sums that were released before. The mark shows that it is behind: it says how often the experiment has changed, how
+many rows its ledger has, and the hash of the last one.
+
+Every experiment has a slot of its own, at a fixed place of one file. It is written after every commit and before what
+was committed is acknowledged, and forced to disk where there was a release. So a database may be ahead of its marks,
+which a crash between the two leaves behind, and never behind them. Several hosts that write one database share the
+file; a slot is only ever raised, whichever of them comes first.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+from dpbandits.errors import DatabaseError
+
+_SLOT = 256  # bytes: none of them lies across two sectors, so one is written completely or not at all
+_HEADER = "dpbandits marks 1"
+_DIGITS = 16  # of identities and checksums
+_CHECK = _SLOT - _DIGITS - 1
+
+
+class Mark(NamedTuple):
+    """How far an experiment had come.
+
+    Attributes:
+        identity: of the experiment, which tells it from another one with the same id.
+        version: how many transactions had changed it.
+        rows: how many rows its ledger had.
+        head: the hash of the last one.
+        is_closed: whether it was given up: the database that has it is gone.
+    """
+
+    identity: str
+    version: int
+    rows: int
+    head: str
+    is_closed: bool = False
+
+
+class Marks:
+    """The file of marks.
+
+    Args:
+        path: where it is; made if nothing is there.
+
+    Attributes:
+        identity: tells this file from others; the database knows it.
+        path: where it is.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        if fcntl is None:
+            raise DatabaseError("Marks need file locks, which this operating system does not offer.")
+        self.path = Path(os.path.abspath(path))
+        self._file = _opened(self.path)
+        # Whoever writes slots holds this one; the lock of the marks themselves tells whether they are in use.
+        self._lock = -1
+        try:
+            self._lock = _opened(self.path.with_name(f"{self.path.name}.lock"))
+            with self._locked():
+                self.identity = self._begun()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        for descriptor in (self._file, self._lock):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._file = self._lock = -1
+
+    def use(self) -> None:
+        """Take part in using the file, with others who do."""
+        self._take(fcntl.LOCK_SH, "somebody repairs the database now")
+
+    def use_alone(self) -> None:
+        """Use the file alone, until it is closed."""
+        self._take(fcntl.LOCK_EX, "a service uses them now: stop it first")
+
+    def _take(self, kind: int, reason: str) -> None:
+        try:
+            fcntl.flock(self._file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatabaseError(f"The marks {self.path} are in use: {reason}.") from None
+
+    # ---- slots
+
+    def mark(self, experiment: int) -> Mark | None:
+        """Return the mark of an experiment; None if it has none."""
+        return self._parsed(os.pread(self._file, _SLOT, experiment * _SLOT), experiment)
+
+    def all(self) -> dict[int, Mark]:
+        """Return all marks."""
+        found = {number: self.mark(number) for number in range(1, self.slots + 1)}
+        return {number: mark for number, mark in found.items() if mark is not None}
+
+    @property
+    def slots(self) -> int:
+        """The largest id of an experiment that can have a mark."""
+        return max(os.fstat(self._file).st_size // _SLOT - 1, 0)
+
+    def raise_to(self, marks: Mapping[int, Mark], *, durable: bool) -> None:
+        """Write marks, unless a slot is further already, because another host was quicker.
+
+        Args:
+            marks: by experiment.
+            durable: force them to disk, since a release is about to be seen.
+
+        Raises:
+            DatabaseError: a slot holds another history than the database.
+        """
+        with self._locked():
+            for experiment, mark in marks.items():
+                known = self.mark(experiment)
+                if known is not None and known.version > mark.version and known.identity == mark.identity:
+                    continue
+                check_mark(mark, known, str(experiment))
+                self._write(experiment, mark)
+        if durable:
+            os.fsync(self._file)
+
+    def overwrite(self, marks: Mapping[int, Mark]) -> None:
+        """Write marks whatever their slots hold, and force them to disk. For repairs alone."""
+        with self._locked():
+            for experiment, mark in marks.items():
+                self._write(experiment, mark)
+        os.fsync(self._file)
+
+    def _write(self, experiment: int, mark: Mark) -> None:
+        self._write_slot(
+            experiment,
+            f"{mark.identity} {mark.version} {mark.rows} {mark.head} {'closed' if mark.is_closed else 'open'}",
+        )
+
+    def _write_slot(self, slot: int, text: str) -> None:
+        content = f"{text:<{_CHECK}}".encode("ascii")
+        content += _checksum(content) + b"\n"
+        assert len(content) == _SLOT
+        written = os.pwrite(self._file, content, slot * _SLOT)
+        if written != _SLOT:
+            raise OSError(f"{written} bytes of a mark were written, and not {_SLOT}.")
+
+    def _parsed(self, content: bytes, experiment: int) -> Mark | None:
+        if not content.strip(b"\0"):
+            return None
+        text, checksum = content[:_CHECK], content[_CHECK:-1]
+        if len(content) != _SLOT or checksum != _checksum(text):
+            raise DatabaseError(f"The marks {self.path} are damaged at experiment {experiment}.")
+        identity, version, rows, head, state = text.decode("ascii").split()
+        return Mark(identity, int(version), int(rows), head, state == "closed")
+
+    def _begun(self) -> str:
+        content = os.pread(self._file, _SLOT, 0)
+        if not content:
+            identity = secrets.token_hex(_DIGITS // 2)
+            self._write_slot(0, f"{_HEADER} {identity}")
+            os.fsync(self._file)
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            return identity
+        text = content[:_CHECK].decode("ascii", "replace").strip()
+        if len(content) != _SLOT or content[_CHECK:-1] != _checksum(content[:_CHECK]) or not text.startswith(_HEADER):
+            raise DatabaseError(f"{self.path} is not a file of marks, or is damaged.")
+        return text.removeprefix(_HEADER).strip()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+
+def check_mark(mark: Mark, known: Mark | None, name: str) -> None:
+    """Refuse an experiment, as a database has it, that is behind what its mark says, or has another history.
+
+    Args:
+        mark: how far it has come in the database.
+        known: its mark; None if it has none.
+        name: what errors call it.
+    """
+    if known is None:
+        if mark.rows <= 1:
+            return  # it has just begun, and the process was killed before it had a mark
+        raise DatabaseError(
+            f"Experiment {name!r} cannot go on: it has releases, and no mark that shows that they are the latest. "
+            "Put the file of marks back. If it is lost, and the database is the newest, run `dpbandits marks adopt`."
+        )
+    if known.is_closed:
+        problem = "it was given up when an earlier copy of the database was accepted"
+    elif mark.identity != known.identity:
+        problem = "its mark is that of another one"
+    elif mark.version < known.version or mark.rows < known.rows:
+        problem = (
+            f"the database has change {mark.version:,} and {mark.rows:,} rows of its ledger, and its mark says that "
+            f"there were {known.version:,} and {known.rows:,}"
+        )
+    elif (mark.rows, mark.version) == (known.rows, known.version) and mark.head != known.head:
+        problem = "its ledger does not end as its mark says"
+    else:
+        return
+    raise DatabaseError(f"Experiment {name!r} cannot go on: {problem}. {OLD_COPY}")
+
+
+OLD_COPY = (
+    "The database is an old copy, and going on from it would draw its noise again. Put the newest one back, or run "
+    "`dpbandits restore` to see what is missing."
+)
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGITS // 2).hexdigest().encode("ascii")
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise DatabaseError(f"The marks {path} cannot be opened: {problem.strerror}.") from None

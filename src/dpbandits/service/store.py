@@ -1,0 +1,135 @@
+"""Store: a database of experiments with the marks that show that it is the newest one."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import Connection, and_, insert, select
+
+from dpbandits.errors import DatabaseError, InvalidInput
+from dpbandits.service.database import Clock, Database
+from dpbandits.service.marks import OLD_COPY, Mark, Marks, check_mark
+from dpbandits.service.schema import experiments, ledger, own_marks
+from dpbandits.service.schema_version import prepare_tables
+
+
+class Store:
+    """A database and its marks.
+
+    Args:
+        database: a file for SQLite, or a URL (see `Database`).
+        state: the folder of the marks, which all hosts that write the database share. By default the marks of a file
+            are beside it; for PostgreSQL there is no default.
+        clock: tells the time in seconds, for tests; by default the database does.
+
+    Raises:
+        DatabaseError: the database cannot be reached or has other tables, is behind its marks, or they are not its own.
+            Nothing has changed.
+    """
+
+    def __init__(
+        self,
+        database: str | os.PathLike[str],
+        state: str | os.PathLike[str] | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self.database = Database(database, clock=clock)
+        self._marks: Marks | None = None
+        try:
+            path = path_of_marks(self.database, state)
+            prepare_tables(self.database)
+            self._marks = own_marks_at(path, self.database)
+            self.marks.use()
+            check_marks(self.database, self.marks)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def marks(self) -> Marks:
+        """The marks of the experiments in it."""
+        assert self._marks is not None
+        return self._marks
+
+    def close(self) -> None:
+        """Let go of the database and its marks."""
+        if self._marks is not None:
+            self._marks.close()
+        self.database.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def path_of_marks(database: Database, state: str | os.PathLike[str] | None) -> Path:
+    """Return where the marks of a database are."""
+    if state is not None:
+        folder = Path(state)
+        if not folder.is_dir():
+            raise InvalidInput(f"Expected state={str(state)!r} to be a folder.")
+        return folder / "marks"
+    if database.path is None:
+        raise InvalidInput(
+            "Expected state=None to be a folder: with PostgreSQL, the marks that show whether the database is the "
+            "newest are kept outside of it. All hosts that write it share one."
+        )
+    return database.path.with_name(f"{database.path.name}.marks")
+
+
+def own_marks_at(path: Path, database: Database) -> Marks:
+    """Return the marks of a database; new ones, which it will know, if it has had none and nothing to be marked."""
+    with database.writing() as connection:
+        known = registered_marks(connection)
+        has_begun = connection.scalar(select(experiments.c.id).limit(1)) is not None
+        if known is None and not has_begun:
+            marks = Marks(path)
+            if marks.slots:
+                marks.close()
+                raise DatabaseError(_not_its_own(path, database))
+            connection.execute(insert(own_marks).values(identity=marks.identity))
+            return marks
+    if known is None or not path.exists():
+        raise DatabaseError(_not_its_own(path, database))
+    marks = Marks(path)
+    if marks.identity != known:
+        marks.close()
+        raise DatabaseError(_not_its_own(path, database))
+    return marks
+
+
+def registered_marks(connection: Connection) -> str | None:
+    """Return the identity of the marks that a database knows as its own."""
+    return connection.scalar(select(own_marks.c.identity))
+
+
+def _not_its_own(path: Path, database: Database) -> str:
+    return (
+        f"{path} has no marks of the database {database.name}. Its own ones show whether it is the newest: give the "
+        "folder where they are (--state), which all hosts that write it share. If they are lost, and this database is "
+        f"the newest, run `dpbandits marks adopt --database {shlex.quote(database.name)}`."
+    )
+
+
+def stored_marks(connection: Connection) -> dict[int, tuple[str, Mark]]:
+    """Return how far every experiment has come in the database, with its name."""
+    is_last = and_(ledger.c.experiment == experiments.c.id, ledger.c.number == experiments.c.ledger_rows - 1)
+    columns = [experiments.c[name] for name in ("id", "name", "identity", "version", "ledger_rows")]
+    found = connection.execute(select(*columns, ledger.c.hash).join(ledger, is_last, isouter=True))
+    return {row.id: (row.name, Mark(row.identity, row.version, row.ledger_rows, row.hash or "")) for row in found}
+
+
+def check_marks(database: Database, marks: Marks) -> None:
+    """Refuse a database in which an experiment is behind its mark, or is missing altogether."""
+    known: Mapping[int, Mark] = marks.all()
+    with database.reading() as connection:
+        stored = stored_marks(connection)
+    for number, (name, mark) in stored.items():
+        check_mark(mark, known.get(number), name)
+    missing = [number for number, mark in known.items() if number not in stored and not mark.is_closed]
+    if missing:
+        raise DatabaseError(f"Experiment {missing[0]} is missing, of which there is a mark. {OLD_COPY}")

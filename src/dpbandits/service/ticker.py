@@ -1,0 +1,56 @@
+"""Ticker: has the blocks released whose windows are over, where nobody comes who would."""
+
+import logging
+import threading
+
+from sqlalchemy import select
+
+from dpbandits.errors import DPBanditsError
+from dpbandits.service.database import Database
+from dpbandits.service.schema import blocks, experiments
+from dpbandits.service.steps import ReleaseDue
+from dpbandits.service.writer import Writer
+
+_INTERVAL = 1.0  # seconds
+_LOG = logging.getLogger(__name__)
+
+
+class Ticker:
+    """Looks every second for what is due, in a thread of its own.
+
+    Args:
+        database: where it looks.
+        writer: which releases.
+    """
+
+    def __init__(self, database: Database, writer: Writer) -> None:
+        self._database = database
+        self._writer = writer
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look_again_and_again, name="dpbandits ticker", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End."""
+        self._is_over.set()
+        self._thread.join()
+
+    def _look_again_and_again(self) -> None:
+        while not self._is_over.wait(_INTERVAL):
+            try:
+                look_for_due_blocks(self._database, self._writer)
+            except DPBanditsError as problem:
+                _LOG.warning("What is due could not be released. %s", problem)
+
+
+def look_for_due_blocks(database: Database, writer: Writer) -> int:
+    """Have everything released that is due now, and return how many blocks that were."""
+    with database.reading() as connection:
+        due = select(experiments.c.name).where(
+            blocks.c.experiment == experiments.c.id,
+            blocks.c.is_full & (blocks.c.until <= database.now(connection)),
+            experiments.c.state.in_(["running", "paused"]),
+        )
+        names = connection.scalars(due.distinct()).all()
+    futures = writer.submit_many([ReleaseDue(name) for name in names])
+    return sum(future.result() for future in futures)

@@ -1,0 +1,185 @@
+"""Writer: the one thread that writes. It takes all steps that came while the last transaction was being written.
+
+    submit -> queue -> batch -> commit -> marks -> everyone is answered
+
+One fsync serves a whole batch, so a disk that is slow makes batches larger, and no step waits for more than the one
+before. A batch that fails is taken again step by step, so that one step cannot fail another's. If a commit fails, or
+its answer is lost, nobody knows whether it happened: the steps are told so, what is remembered of their experiments is
+forgotten, and it is read again before anything is drawn. Whoever asks again with the same key is counted once.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection
+
+from dpbandits import _validate
+from dpbandits._frames import clean
+from dpbandits._phrases import one_line
+from dpbandits.errors import DatabaseError, DPBanditsError, QueueFull, StepError
+from dpbandits.mechanisms import SecureNoise
+from dpbandits.service.batch import Batch, Refusal
+from dpbandits.service.book_rows import BookRows
+from dpbandits.service.database import Database, DatabaseAway, UnknownOutcome
+from dpbandits.service.directory import Directory
+from dpbandits.service.experiment_rows import Experiment, MakeSource, locked_rows, open_experiments
+from dpbandits.service.learner_cache import LearnerCache
+from dpbandits.service.marks import Marks, check_mark
+from dpbandits.service.steps import Step
+
+_MOST_IN_A_BATCH = 512
+_MOST_WAITING = 10_000
+
+
+class Writer:
+    """Takes the steps of experiments, many in one transaction.
+
+    Args:
+        database: where they are written.
+        marks: of the experiments in it.
+        most_waiting: how many steps may wait; one more is refused.
+        most_learners: how many experiments are remembered at a time.
+        make_source: makes noise sources, for tests; secure ones by default.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        marks: Marks,
+        *,
+        most_waiting: int = _MOST_WAITING,
+        most_learners: int = 1000,
+        make_source: MakeSource | None = None,
+    ) -> None:
+        self._database = database
+        self._marks = marks
+        self._most_waiting = _validate.integer("[1, 10000000]", most_waiting=most_waiting)
+        self._make_source = _secure_source if make_source is None else make_source
+        self._cache = LearnerCache(_validate.integer("[1, 10000000]", most_learners=most_learners))
+        self._directory = Directory()
+        self._locked: set[int] = set()  # the experiments of the transaction that is under way
+        self._waiting: deque[tuple[Step, Future[Any]]] = deque()
+        self._came = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._write_all, name="dpbandits writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, step: Step) -> "Future[Any]":
+        """Put a step into the queue, and return what will have its answer.
+
+        Raises:
+            QueueFull: too many steps wait.
+            StepError: the writer was closed.
+        """
+        return self.submit_many([step])[0]
+
+    def submit_many(self, steps: Sequence[Step]) -> "list[Future[Any]]":
+        """Put steps into the queue, all or none, and return what will have their answers."""
+        futures: list[Future[Any]] = [Future() for _ in steps]
+        with self._came:
+            if self._is_closing:
+                raise StepError("The writer was closed: it takes no more steps.")
+            if len(self._waiting) + len(futures) > self._most_waiting:
+                raise QueueFull(f"More than {self._most_waiting:,} steps are waiting to be written. Ask again.")
+            self._waiting.extend(zip(steps, futures, strict=True))
+            self._came.notify()
+        return futures
+
+    def take(self, step: Step) -> Any:
+        """Take a step and return its answer."""
+        return self.submit(step).result()
+
+    def close(self) -> None:
+        """Take the steps that wait, and end."""
+        with self._came:
+            self._is_closing = True
+            self._came.notify()
+        self._thread.join()
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- in the thread that writes
+
+    def _write_all(self) -> None:
+        while True:
+            with self._came:
+                while not self._waiting and not self._is_closing:
+                    self._came.wait()
+                if not self._waiting:
+                    return
+                entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_IN_A_BATCH))]
+            outcomes = self._taken([step for step, _ in entries])
+            for (_, future), outcome in zip(entries, outcomes, strict=True):
+                if isinstance(outcome, Refusal):
+                    future.set_exception(outcome.error)
+                else:
+                    future.set_result(outcome)
+
+    def _taken(self, steps: Sequence[Step]) -> list[Any]:
+        """Take steps together; step by step if that fails for a reason that one of them may be."""
+        try:
+            return self._together(steps)
+        except (DatabaseAway, UnknownOutcome) as problem:
+            return [Refusal(type(problem)(str(problem))) for _ in steps]
+        except DPBanditsError as problem:
+            if len(steps) == 1:
+                return [Refusal(type(problem)(str(problem)))]  # without the frames of this one
+        return [outcome for step in steps for outcome in self._taken([step])]
+
+    @clean
+    def _together(self, steps: Sequence[Step]) -> list[Any]:
+        """Take steps in one transaction. If it fails, nothing is remembered of its experiments."""
+        self._locked = set()
+        try:
+            with self._database.writing() as connection:
+                opened = partial(self._opened, connection)
+                batch = Batch(steps, self._database, connection, self._directory, opened)
+                batch.take()
+            self._mark([work.experiment for work in batch.work.values()])
+        except BaseException:
+            self._cache.forget(self._locked)
+            raise
+        self._cache.keep([work.experiment for work in batch.work.values()])
+        return batch.outcomes
+
+    def _opened(self, connection: Connection, ids: Iterable[int], rows: BookRows) -> dict[int, Experiment]:
+        """Return experiments, locked and up to date, if none of them is behind its mark."""
+        locked = locked_rows(self._database, connection, ids)
+        self._locked = {row.id for row in locked}
+        opened = open_experiments(self._database, connection, locked, self._cache.known, rows, self._make_source)
+        for experiment in opened.values():
+            check_mark(experiment.mark, self._marks.mark(experiment.id), experiment.name)
+        return opened
+
+    def _mark(self, experiments: Sequence[Experiment]) -> None:
+        """Write the marks of what was committed; on disk, if somebody may see a release that was not marked there."""
+        behind = [experiment for experiment in experiments if experiment.marked_version < experiment.version]
+        if not behind:
+            return
+        is_durable = any(experiment.marked_rows < experiment.mark.rows for experiment in behind)
+        try:
+            self._marks.raise_to({experiment.id: experiment.mark for experiment in behind}, durable=is_durable)
+        except (OSError, DatabaseError) as problem:
+            failure = UnknownOutcome(
+                f"This step is in the database, and cannot be acknowledged, since its mark could not be written: "
+                f"{one_line(problem)} Ask again, with the same key."
+            )
+        else:
+            for experiment in behind:
+                experiment.marked_version = experiment.version
+                if is_durable:
+                    experiment.marked_rows = experiment.mark.rows
+            return
+        raise failure
+
+
+def _secure_source(name: str, grid_bits: int) -> SecureNoise:
+    return SecureNoise(grid_bits)

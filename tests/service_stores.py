@@ -1,0 +1,87 @@
+"""Stores for tests, on both kinds of database, and experiments in them."""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dpbandits as dpb
+from dpbandits.live.configuration import Configuration, Terms, declared_horizon
+from dpbandits.live.reward_scale import RewardScale
+from dpbandits.policies import Policy
+from dpbandits.service.beginning import begin_experiment
+from dpbandits.service.database import Clock
+from dpbandits.service.store import Store
+from postgresql_server import MissingServer, PostgreSQLServer
+
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+KINDS = (SQLITE, POSTGRESQL)
+POLICY = dpb.NoiseAwareIMED(epsilon=9.0, first_phase=2, growth=1.5)  # many releases soon
+
+_servers: list[PostgreSQLServer] = []
+
+
+def server() -> PostgreSQLServer:
+    """Return the server of this process of tests."""
+    if not _servers:
+        try:
+            _servers.append(PostgreSQLServer())
+        except MissingServer as problem:
+            if os.environ.get("CI"):
+                pytest.fail(str(problem))
+            pytest.skip(str(problem))
+    return _servers[0]
+
+
+def stop_servers() -> None:
+    """Stop what was started."""
+    while _servers:
+        _servers.pop().remove()
+
+
+class Place:
+    """Where a store is, so that it can be opened again.
+
+    Args:
+        kind: of the database.
+        folder: where its files are.
+    """
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.state = folder / "state"
+        self.state.mkdir()
+        self.url = str(folder / "experiments.db") if kind == SQLITE else server().new_database()
+
+    def store(self, clock: Clock | None = None) -> Store:
+        """Open it."""
+        return Store(self.url, self.state, clock=clock)
+
+
+def configured(policy: Policy = POLICY, arms: int | Sequence[str] = ("A", "B"), **options: Any) -> Configuration:
+    """Return the configuration of an experiment, as `Bandit` would make it."""
+    names = tuple(range(arms)) if isinstance(arms, int) else tuple(arms)
+    return Configuration(
+        policy=policy,
+        arms=names,
+        horizon=declared_horizon(policy, options.pop("horizon", None)),
+        rewards=options.pop("rewards", RewardScale()),
+        accept_delta=True,
+        grid_bits=options.pop("grid_bits", 12),
+        **{"contributions": 1, **options},
+    )
+
+
+def begun(store: Store, name: str, configuration: Configuration | None = None, state: Any = "running") -> int:
+    """Begin an experiment, and return its id."""
+    configuration = configured() if configuration is None else configuration
+    return begin_experiment(
+        store.database, store.marks, name, configuration, Terms.computed(configuration), state=state
+    )
+
+
+MakeStore = Callable[..., Store]
+FOR_EVER = math.inf
