@@ -52,7 +52,7 @@ def rewards(person: int, arm: int) -> float | None:
 def test_an_overview_has_nothing_that_may_not_be_shown() -> None:
     assert {field.name for field in fields(Overview)} == {
         *("configuration", "terms", "ledger", "assigned", "assigned_to", "exhausted"),
-        *("blocks", "values", "steps", "rounding"),
+        *("blocks", "values", "steps", "rounding", "is_restored"),
     }
 
 

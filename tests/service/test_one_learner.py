@@ -11,7 +11,8 @@ import pytest
 import dpbandits as dpb
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
-from dpbandits.service.steps import Assign, Forget, Look, ReleaseDue, Reward
+from dpbandits.service.overviews import acknowledged_overview
+from dpbandits.service.steps import Assign, Forget, ReleaseDue, Reward
 from dpbandits.service.writer import Writer
 from service_stores import Place, begun, configured
 from shared_noise import ConstantNoise, SharedNoise
@@ -108,7 +109,7 @@ def played_by_store(
             seen: list[Any] = []
             for what, *rest in steps:
                 if forgetful:
-                    writer.take(Look("another"))
+                    writer.take(ReleaseDue("another"))
                 try:
                     if what == "assign":
                         given = writer.take(Assign("trial", *rest))
@@ -123,7 +124,7 @@ def played_by_store(
                         clock.now += rest[0]
                 except dpb.InvalidInput as problem:
                     seen.append(_text(problem))
-            overview = writer.take(Look("trial"))
+            overview = acknowledged_overview(store, "trial")
     return [*seen, overview.ledger.to_jsonl(), overview.spent(), overview.estimates(0.95), overview.exhausted]
 
 

@@ -1,4 +1,4 @@
-"""The command line: `dpbandits reproduce`, `simulate`, `policies`, `compare`, `plan`, `audit`, `show` and `ledger`."""
+"""The command line: `dpbandits`, a command a file (cli/app.py lists them)."""
 
 import os
 import re

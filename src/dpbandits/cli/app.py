@@ -36,6 +36,16 @@ COMMANDS = {
     "ledger": CommandEntry(
         "ledger_command", "Check or show the ledger of a live bandit, as exported by Ledger.to_jsonl."
     ),
+    "restore": CommandEntry(
+        "restore", "Show what a database has lost that was put back from a copy, and go on from it."
+    ),
+    "marks": CommandEntry("marks_command", "The marks that show whether a database is the newest."),
+    "backup": CommandEntry(
+        "backup_command", "Write a copy of a database, as it is at one moment, while a service goes on writing it."
+    ),
+    "upgrade": CommandEntry(
+        "upgrade", "Bring the tables of a database up to date, after a new version of dpbandits was installed."
+    ),
     "reproduce": CommandEntry(
         "reproduce", "Run the experiments of the 2016 paper again and test every claim it makes."
     ),
@@ -70,7 +80,7 @@ class LazyCommandGroup(TyperGroup):
 app = typer.Typer(
     cls=LazyCommandGroup,
     help="Differentially private bandits: plan an experiment, compare and simulate policies, audit their claims, "
-    "check their ledgers.",
+    "check their ledgers, keep their databases.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -25,6 +25,7 @@ from dpbandits.errors import InvalidInput
 from dpbandits.live import LedgerCheck, check_ledger
 from dpbandits.live.checking.check_page import to_page
 from dpbandits.live.checking.release_rows import COLUMNS
+from dpbandits.live.restoration import is_restoration
 from dpbandits.privacy import Budget, Ledger
 
 STATUS = {"holds": 0, "does not hold": 1, "cannot be told": 3}
@@ -172,7 +173,8 @@ def _configuration_table(first: dict[str, Any]) -> Table:
 
 
 def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]]) -> Table:
-    title = f"{count_text(len(rows), 'release')}; noise and value in rewards" if rows else "No releases yet"
+    releases = sum(not is_restoration(content) for _, content in rows)
+    title = f"{count_text(releases, 'release')}; noise and value in rewards" if releases else "No releases yet"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0))  # without lines it fits into 80 columns
     for column in ("row", "arm", "release", "rewards", "assigned", "noise", "epsilon", "value"):
         is_arm = column == "arm"
@@ -180,7 +182,7 @@ def _releases_table(first: dict[str, Any], rows: list[tuple[int, dict[str, Any]]
     grid_bits, arms = first.get("grid_bits"), first.get("arms")
     for number, content in rows:
         if content.keys() != COLUMNS.keys():
-            _add(table, str(number), "no release")
+            _add(table, str(number), "restored" if is_restoration(content) else "no release")
             continue
         arm, scale = content["arm"], content["scale"]
         is_named = isinstance(arms, list) and type(arm) is int and 0 <= arm < len(arms)

@@ -19,6 +19,20 @@ OwnEnvironment = Annotated[
         show_default=False,
     ),
 ]
+StoredIn = Annotated[
+    str,
+    typer.Option(
+        "--database", help="Where the experiments are: a file of SQLite, or postgresql://USER@HOST/NAME.", metavar="URL"
+    ),
+]
+StateFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder of the marks, which show whether the database is the newest; all hosts that write it share "
+        "one. Default: beside a file of SQLite.",
+        show_default=False,
+    ),
+]
 Means = Annotated[
     str | None, typer.Option(help="Bernoulli arms: a success rate per arm, such as 0.9,0.6.", show_default=False)
 ]

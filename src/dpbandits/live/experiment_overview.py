@@ -13,9 +13,10 @@ from dpbandits.errors import InvalidInput
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.estimates import Comparison, Estimate, Estimator, Statistic, difference, interval
 from dpbandits.live.learner import Learner
+from dpbandits.live.restoration import is_restoration_row
 from dpbandits.live.spent_budget import Spent, spent_on, worst_scales
 from dpbandits.policies import Block
-from dpbandits.privacy import Ledger
+from dpbandits.privacy import Ledger, Row
 
 Arm = str | int
 
@@ -34,6 +35,7 @@ class Overview:
     values: tuple[tuple[float, ...], ...]  # released sums of every arm
     steps: tuple[tuple[float, ...], ...]  # the scales of their noises, on the grid
     rounding: float  # by which a reward was changed at most on its way into the sums
+    is_restored: bool = False  # from an earlier copy: releases may be missing, and all of the budget counts as spent
 
     @classmethod
     def of(cls, learner: Learner) -> "Overview":
@@ -50,7 +52,13 @@ class Overview:
             values=tuple(statistic.values for statistic in learner.statistics),
             steps=tuple(map(tuple, learner.steps)),
             rounding=learner.source.rounding,
+            is_restored=learner.is_restored,
         )
+
+    @property
+    def releases(self) -> list[Row]:
+        """The rows of the ledger that are releases."""
+        return [row for row in self.ledger if row.number and not is_restoration_row(row)]
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -87,7 +95,9 @@ class Overview:
         return difference(first, second, confidence)
 
     def spent(self) -> Spent:
-        """Return the largest loss of any one reward so far."""
+        """Return the largest loss of any one reward so far; all of the budget where releases may be missing."""
+        if self.is_restored:
+            return Spent(self.terms.person.epsilon, self.terms.person.delta, self.terms.person.epsilon)
         return self.spent_in(self.steps)
 
     def spent_in(self, steps: tuple[tuple[float, ...], ...]) -> Spent:

@@ -25,6 +25,7 @@ from dpbandits.live.policy_choice import checked_arm
 from dpbandits.live.predrawn_noise import MOST
 from dpbandits.live.ready_blocks import ReadyBlocks
 from dpbandits.live.rehearsal import rehearse
+from dpbandits.live.restoration import is_restoration
 from dpbandits.live.schedule_cost import check_promise
 from dpbandits.live.shares import neediest_arm
 from dpbandits.live.units import Units, Visit
@@ -104,6 +105,7 @@ class Learner:
         self.ledger.append({**configuration.to_dict(), **terms.to_dict(configuration.file_format)})
         self.releaser = Releaser(source, self.ledger)
         self.noise = LiveNoise(configuration.scale_bits)
+        self.is_restored = False  # from an earlier copy: then nothing is released any more
         self.tag = secrets.token_hex(_TAG_BYTES)  # in the ids of assignments: those of another bandit are known
         self.selection: int | None = None  # the number of the assignment that `select` made
         self._missing = source.on_grid(configuration.rewards.to_unit(None))
@@ -286,14 +288,18 @@ class Learner:
         releases = self._stored_releases([row for row, _ in made])
         released = list(map(len, self.steps))
         for release in releases:
-            released[release.arm] += 1
+            if release is not None:
+                released[release.arm] += 1
         if counts["released"] != released:
             raise InvalidInput("Expected the releases that were made elsewhere to be those that are counted.")
         self.counts.restore(counts)
         for release, (row, decisions) in zip(releases, made, strict=True):
             self.ledger.append_stored(row)
-            self.releaser.predrawn.drop(release.arm)  # it was drawn for this one
-            self._learn(release, decisions)
+            if release is None:
+                self.is_restored = True
+            else:
+                self.releaser.predrawn.drop(release.arm)  # it was drawn for this one
+                self._learn(release, decisions)
 
     def predraw_noise(self, arm: int) -> None:
         """Draw noise for the arm's next releases, before a step that may need it. Nothing visible changes."""
@@ -322,15 +328,22 @@ class Learner:
         self.statistics[release.arm].add(release.value)
         self.steps[release.arm].append(release.steps)
 
-    def _stored_releases(self, rows: Sequence[Row]) -> list[Release]:
-        """Return the releases of rows of the ledger, if they are the next ones of the schedule."""
+    def _stored_releases(self, rows: Sequence[Row]) -> list[Release | None]:
+        """Return the releases of rows of the ledger, if they are the next ones of the schedule; None for a restoration.
+
+        After that there are none.
+        """
         numbers = list(map(len, self.steps))  # of every arm's next block
-        releases = []
+        releases: list[Release | None] = []
         for row in rows:
             content = row.content
+            if is_restoration(content):
+                releases.append(None)
+                continue
             arm, steps = content["arm"], content["scale"]
             block = self.schedule.block(numbers[arm])
             is_next = block is not None and content["release"] == numbers[arm] + 1
+            is_next &= not self.is_restored and None not in releases
             if block is None or not is_next or not is_same_scale(steps / 2**self.source.grid_bits, block.scale):
                 raise InvalidInput(
                     f"Expected the ledger's releases to be those of the schedule, unlike one of arm {arm}."
@@ -366,4 +379,7 @@ class Learner:
         check_following(rows, self.ledger.head)
         for row, release in zip(rows, self._stored_releases(rows), strict=True):
             self.ledger.append_stored(row)
-            self._note(release)
+            if release is None:
+                self.is_restored = True
+            else:
+                self._note(release)

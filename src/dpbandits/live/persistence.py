@@ -24,11 +24,11 @@ from dpbandits.live.log import Record
 from dpbandits.live.names_on_disk import policy_of
 from dpbandits.live.reading import read_log
 from dpbandits.live.records import is_forgetting
-from dpbandits.live.schedule_cost import TOLERANCE
+from dpbandits.live.schedule_cost import promise_problem
 from dpbandits.live.shares import named_shares
 from dpbandits.live.snapshots import begun_learner, is_piece_taken, pieces_of, settle
 from dpbandits.mechanisms import SecureNoise
-from dpbandits.policies import Policy, is_ours
+from dpbandits.policies import Policy
 
 WARNING = "Holds secrets: rewards that are in no release yet. Resume it once: a second copy would draw its noise again."
 
@@ -165,7 +165,7 @@ def check_what_was_read(learner: Learner, journal: Journal | AcknowledgedRecords
 
     For long schedules this takes seconds, so it is not part of reading.
     """
-    problem = _broken_chain(learner) or _broken_promise(learner)
+    problem = _broken_chain(learner) or promise_problem(learner.configuration, learner.terms)
     if not problem:
         return
     if journal is None:
@@ -179,18 +179,4 @@ def _broken_chain(learner: Learner) -> str:
         learner.ledger.verify()
     except LedgerError as problem:
         return f"Its ledger is broken. {problem}"
-    return ""
-
-
-def _broken_promise(learner: Learner) -> str:
-    """Say how much more the whole schedule costs than was promised."""
-    configuration, terms = learner.configuration, learner.terms
-    promised, computed = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
-    # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
-    may_be_less = is_ours(configuration.policy)
-    if computed > promised * (1 + TOLERANCE) or (computed < promised * (1 - TOLERANCE) and not may_be_less):
-        return (
-            f"Expected epsilon={computed}, as this version computes it for one reward, to be "
-            f"{'at most ' if may_be_less else ''}{promised}, as in the beginning."
-        )
     return ""

@@ -63,6 +63,19 @@ def check_terms(configuration: Configuration, terms: Terms) -> None:
         )
 
 
+def promise_problem(configuration: Configuration, terms: Terms) -> str:
+    """Say how much more the whole schedule costs than was promised, as this version sees it; "" if it does not."""
+    promised, computed = terms.one_reward.epsilon, terms.computed_epsilon(configuration.horizon)
+    # A smaller bound for one of our schedules is a tighter one. In a user's policy it may be another schedule.
+    may_be_less = is_ours(configuration.policy)
+    if computed > promised * (1 + TOLERANCE) or (computed < promised * (1 - TOLERANCE) and not may_be_less):
+        return (
+            f"Expected epsilon={computed}, as this version computes it for one reward, to be "
+            f"{'at most ' if may_be_less else ''}{promised}, as in the beginning."
+        )
+    return ""
+
+
 def person_follows(terms: Terms, contributions: int, tolerance: float) -> bool:
     """Tell whether the promise to a person follows from that for one reward."""
     try:

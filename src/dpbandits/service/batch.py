@@ -22,7 +22,6 @@ from dpbandits.errors import DPBanditsError, InvalidInput, NotFound, NotRunning
 from dpbandits.live.assignments import Assignment, id_of
 from dpbandits.live.book import FORGOTTEN
 from dpbandits.live.closings import checked_closings
-from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.learner import Answer
 from dpbandits.live.timing import check_leap
 from dpbandits.live.units import Visit
@@ -30,9 +29,10 @@ from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
 from dpbandits.service.directory import Directory, links_of
 from dpbandits.service.experiment_rows import Experiment, write_experiments
-from dpbandits.service.steps import BEFORE, Assign, ChangeState, Forget, Look, ReleaseDue, Reward, Step
+from dpbandits.service.steps import BEFORE, Assign, ChangeState, Forget, ReleaseDue, Reward, Step
 
-OpenLocked = Callable[[Iterable[int], BookRows], dict[int, Experiment]]
+Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError]]  # those that can go on, and why the others cannot
+OpenLocked = Callable[[Iterable[int], BookRows], Opened]
 
 
 @dataclass
@@ -53,7 +53,6 @@ class Work:
     rewards: list[tuple[int, Reward]] = field(default_factory=list)
     due: list[tuple[int, ReleaseDue]] = field(default_factory=list)
     assigns: list[tuple[int, Assign]] = field(default_factory=list)
-    looks: list[tuple[int, Look]] = field(default_factory=list)
     visits: dict[int, Visit] = field(default_factory=dict)
 
     @property
@@ -106,9 +105,6 @@ class Batch:
         for work, unit in forgets:
             self._forget(work, unit)
         self._rows.write()
-        for work in self.work.values():
-            for place, _ in work.looks:
-                self.outcomes[place] = Overview.of(work.experiment.learner)
         changed = [work.experiment for work in self.work.values() if work.experiment.is_changed]
         write_experiments(self._database, self._connection, changed)
 
@@ -121,24 +117,29 @@ class Batch:
             Who is to be forgotten, in which experiment.
         """
         found = self._directory.experiments_of(self._steps, self._connection)
-        people = [
-            person
+        links = [
+            (place, number, unit)
             for place, step in enumerate(self._steps)
             if isinstance(step, Forget)
-            for person in self._links(place, step)
+            for number, unit in self._links(place, step)
         ]
-        numbers = {number for number in found if number is not None}.union(number for number, _ in people)
-        opened = self._open_locked(numbers, self._rows)
+        numbers = {number for number in found if number is not None}.union(number for _, number, _ in links)
+        opened, refused = self._open_locked(numbers, self._rows)
         time = self._database.now(self._connection)
         self.work = {number: Work(opened[number], time) for number in sorted(opened)}
         for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
             if number in self.work:
                 self._put(place, step, self.work[number])
+            elif number in refused:
+                self.outcomes[place] = Refusal(refused[number])
             elif not isinstance(step, Forget):
                 self.outcomes[place] = Refusal(_not_found(step))
         for work in self.work.values():
             self._look_at_the_clock(work)
-        return [(self.work[number], unit) for number, unit in people if number in self.work]
+        for place, number, _ in links:
+            if number in refused:
+                self.outcomes[place] = Refusal(refused[number])
+        return [(self.work[number], unit) for _, number, unit in links if number in self.work]
 
     def _links(self, place: int, step: Forget) -> list[tuple[int, str]]:
         try:
@@ -161,8 +162,6 @@ class Batch:
             work.due.append((place, step))
         elif isinstance(step, ChangeState):
             work.states.append((place, step))
-        elif isinstance(step, Look):
-            work.looks.append((place, step))
 
     def _look_at_the_clock(self, work: Work) -> None:
         """Set the time of an experiment, which never runs backwards; refuse its steps if it leaps."""

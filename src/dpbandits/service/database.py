@@ -28,6 +28,7 @@ class Database:
     Args:
         url: a file for SQLite, as a path or `sqlite:///PATH`, or `postgresql://USER@HOST/NAME`.
         clock: tells the time in seconds, for tests; by default the database does.
+        must_exist: refuse a file that is not there, and would be made.
 
     Attributes:
         url: as it was understood.
@@ -35,10 +36,12 @@ class Database:
         given: how it is given many rows at once.
     """
 
-    def __init__(self, url: str | os.PathLike[str], *, clock: Clock | None = None) -> None:
+    def __init__(self, url: str | os.PathLike[str], *, clock: Clock | None = None, must_exist: bool = False) -> None:
         self.url = _understood(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.path = Path(str(self.url.database)) if self.is_sqlite else None
+        if must_exist and self.path is not None and not self.path.is_file():
+            raise InvalidInput(f"Expected database={str(self.path)!r} to be a file that exists.")
         self.given: GivenRows = SQLiteRows() if self.is_sqlite else PostgreSQLRows()
         self._clock = clock
         self._engine = self._sqlite_engine() if self.is_sqlite else self._postgresql_engine()
@@ -125,7 +128,7 @@ class Database:
         return engine
 
     def _postgresql_engine(self) -> Engine:
-        engine = create_engine(self.url, hide_parameters=True, pool_size=32)
+        engine = create_engine(self.url, hide_parameters=True, pool_size=32, isolation_level="READ COMMITTED")
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _: Any) -> None:
@@ -136,6 +139,9 @@ class Database:
                 cursor.execute("SET enable_seqscan = off")
                 cursor.execute("SET enable_hashjoin = off")
                 cursor.execute("SET enable_mergejoin = off")
+                # A host that has stopped in the middle of a transaction holds up the others no longer than this.
+                cursor.execute(f"SET lock_timeout = '{_PATIENCE:g}s'")
+                cursor.execute(f"SET idle_in_transaction_session_timeout = '{_PATIENCE:g}s'")
                 (fsync,) = cursor.execute("SHOW fsync").fetchone()
             connection.commit()
             if fsync != "on":

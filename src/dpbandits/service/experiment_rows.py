@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from dpbandits.errors import DatabaseError, LedgerError
-from dpbandits.live.checking.promise import TERMS
-from dpbandits.live.configuration import Configuration, Terms
+from dpbandits.live.configuration import Terms
 from dpbandits.live.learner import Learner
+from dpbandits.live.live_noise import UndrawableNoise
 from dpbandits.live.schedule_cost import TOLERANCE, check_terms
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.mechanisms.state import to_plain
@@ -28,6 +28,7 @@ from dpbandits.service.given_rows import insert_text
 from dpbandits.service.marks import Mark
 from dpbandits.service.schema import blocks, experiments, ledger
 from dpbandits.service.sql_book import SqlBook
+from dpbandits.service.terms_process import configuration_of
 
 MakeSource = Callable[[str, int], SecureNoise]  # for the name of an experiment and the bits of its grid
 
@@ -67,8 +68,8 @@ class Experiment:
         return Mark(self.identity, self.version, number + 1, head)
 
 
-class LockedRow(NamedTuple):
-    """The row of an experiment, which nobody else can change before this transaction ends."""
+class ExperimentRow(NamedTuple):
+    """The row of an experiment."""
 
     id: int
     name: str
@@ -82,17 +83,17 @@ class LockedRow(NamedTuple):
     checked_by: str
 
 
-def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> list[LockedRow]:
+def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> list[ExperimentRow]:
     """Lock experiments, in the order of their ids, so that nobody waits for each other, and return their rows."""
     given = [(number,) for number in sorted(set(ids))]
     found = database.given.read(connection, _LOCK, [experiments.c.id], given) if given else ()
-    return [LockedRow(*row) for row in found]
+    return [ExperimentRow(*row) for row in found]
 
 
 def open_experiments(
     database: Database,
     connection: Connection,
-    locked: Iterable[LockedRow],
+    locked: Iterable[ExperimentRow],
     known: Mapping[int, Experiment],
     rows: BookRows,
     make_source: MakeSource,
@@ -135,6 +136,14 @@ def open_experiments(
     return opened
 
 
+def read_experiment(database: Database, connection: Connection, number: int, rows: BookRows) -> Experiment:
+    """Return an experiment as it is at one moment, to look at it. It draws nothing, and nothing of it is locked."""
+    statement = select(*(experiments.c[name] for name in ExperimentRow._fields)).where(experiments.c.id == number)
+    row = ExperimentRow(*connection.execute(statement).one())
+    stored = _stored_rows(database, connection, {number: 0}, {})
+    return _loaded(row, stored[number], rows, lambda name, grid_bits: UndrawableNoise(grid_bits))
+
+
 def _stored_rows(
     database: Database, connection: Connection, behind: Mapping[int, int], known: Mapping[int, Experiment]
 ) -> dict[int, list[tuple[Row, int]]]:
@@ -151,11 +160,11 @@ def _stored_rows(
     return stored
 
 
-def _loaded(row: LockedRow, stored: list[tuple[Row, int]], rows: BookRows, make_source: MakeSource) -> Experiment:
+def _loaded(row: ExperimentRow, stored: list[tuple[Row, int]], rows: BookRows, make_source: MakeSource) -> Experiment:
     if not stored or stored[0][0].number != 0:
         raise DatabaseError(f"The ledger of experiment {row.name!r} has lost its row 0.")
     content = stored[0][0].content
-    configuration = Configuration.from_dict({name: content[name] for name in content.keys() - set(TERMS)})
+    configuration = configuration_of(content)
     terms = Terms.from_dict(configuration, content)
     if content != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
         raise DatabaseError(f"Row 0 of the ledger of experiment {row.name!r} is not what it was written as.")
@@ -214,7 +223,7 @@ def write_experiments(database: Database, connection: Connection, changed: list[
 
 
 _LOCK = f"""
-    SELECT {", ".join(f"experiments.{name}" for name in LockedRow._fields)}
+    SELECT {", ".join(f"experiments.{name}" for name in ExperimentRow._fields)}
     FROM {{given}} CROSS JOIN experiments WHERE experiments.id = given.id ORDER BY experiments.id {{locked}}
 """
 _LEDGER = """

@@ -38,14 +38,14 @@ class Mark(NamedTuple):
         identity: of the experiment, which tells it from another one with the same id.
         version: how many transactions had changed it.
         rows: how many rows its ledger had.
-        head: the hash of the last one.
+        head: the hash of the last one; None if it is not known here.
         is_closed: whether it was given up: the database that has it is gone.
     """
 
     identity: str
     version: int
     rows: int
-    head: str
+    head: str | None
     is_closed: bool = False
 
 
@@ -132,6 +132,14 @@ class Marks:
         if durable:
             os.fsync(self._file)
 
+    def covers(self, experiment: int, mark: Mark) -> bool:
+        """Tell whether a mark has come as far as this one; if it has, it is on disk."""
+        known = self.mark(experiment)
+        if known is None or known.version < mark.version:
+            return False
+        os.fsync(self._file)
+        return True
+
     def overwrite(self, marks: Mapping[int, Mark]) -> None:
         """Write marks whatever their slots hold, and force them to disk. For repairs alone."""
         with self._locked():
@@ -213,7 +221,7 @@ def check_mark(mark: Mark, known: Mark | None, name: str) -> None:
             f"the database has change {mark.version:,} and {mark.rows:,} rows of its ledger, and its mark says that "
             f"there were {known.version:,} and {known.rows:,}"
         )
-    elif (mark.rows, mark.version) == (known.rows, known.version) and mark.head != known.head:
+    elif (mark.rows, mark.version) == (known.rows, known.version) and mark.head not in (None, known.head):
         problem = "its ledger does not end as its mark says"
     else:
         return

@@ -23,12 +23,22 @@ def prepare_tables(database: Database) -> None:
         version = stored_version(connection)
     if version is None:
         upgrade_tables(database)
-    elif version < CURRENT:
+    else:
+        check_tables(database)
+
+
+def check_tables(database: Database) -> None:
+    """Refuse a database that has no tables, or tables of another version."""
+    with database.reading() as connection:
+        version = stored_version(connection)
+    if version is None:
+        raise DatabaseError(f"The database {database.name} is empty.")
+    if version < CURRENT:
         raise DatabaseError(
             f"The tables of {database.name} are of version {version}, and this version of dpbandits needs {CURRENT}. "
             f"Make a backup, and run `dpbandits upgrade --database {shlex.quote(database.name)}`."
         )
-    elif version > CURRENT:
+    if version > CURRENT:
         raise DatabaseError(
             f"The tables of {database.name} are of version {version}, and this version of dpbandits knows them up to "
             f"{CURRENT}: install a later one."

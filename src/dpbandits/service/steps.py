@@ -73,20 +73,10 @@ class ChangeState:
         _validate.one_of(STATES, state=self.state)
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """See what may be shown of an experiment: the answer is an Overview. Nothing is released for it."""
-
-    experiment: str
-
-    def __post_init__(self) -> None:
-        _check_text(experiment=self.experiment)
-
-
 def _check_text(**named: Any) -> None:
     ((name, value),) = named.items()
     if not isinstance(value, str):
         raise InvalidInput(f"Expected {name}={value_text(value)} to be text.")
 
 
-Step = Assign | Reward | ReleaseDue | Forget | ChangeState | Look
+Step = Assign | Reward | ReleaseDue | Forget | ChangeState

@@ -90,15 +90,15 @@ def own_marks_at(path: Path, database: Database) -> Marks:
             marks = Marks(path)
             if marks.slots:
                 marks.close()
-                raise DatabaseError(_not_its_own(path, database))
+                raise DatabaseError(not_its_own(path, database))
             connection.execute(insert(own_marks).values(identity=marks.identity))
             return marks
     if known is None or not path.exists():
-        raise DatabaseError(_not_its_own(path, database))
+        raise DatabaseError(not_its_own(path, database))
     marks = Marks(path)
     if marks.identity != known:
         marks.close()
-        raise DatabaseError(_not_its_own(path, database))
+        raise DatabaseError(not_its_own(path, database))
     return marks
 
 
@@ -107,7 +107,8 @@ def registered_marks(connection: Connection) -> str | None:
     return connection.scalar(select(own_marks.c.identity))
 
 
-def _not_its_own(path: Path, database: Database) -> str:
+def not_its_own(path: Path, database: Database) -> str:
+    """Return what is said where the marks of a database are not where they should be."""
     return (
         f"{path} has no marks of the database {database.name}. Its own ones show whether it is the newest: give the "
         "folder where they are (--state), which all hosts that write it share. If they are lost, and this database is "
@@ -124,7 +125,10 @@ def stored_marks(connection: Connection) -> dict[int, tuple[str, Mark]]:
 
 
 def check_marks(database: Database, marks: Marks) -> None:
-    """Refuse a database in which an experiment is behind its mark, or is missing altogether."""
+    """Refuse a database in which an experiment is behind its mark, or is missing altogether.
+
+    Where it is ahead, since a process was killed after a commit, the mark is raised.
+    """
     known: Mapping[int, Mark] = marks.all()
     with database.reading() as connection:
         stored = stored_marks(connection)
@@ -133,3 +137,10 @@ def check_marks(database: Database, marks: Marks) -> None:
     missing = [number for number, mark in known.items() if number not in stored and not mark.is_closed]
     if missing:
         raise DatabaseError(f"Experiment {missing[0]} is missing, of which there is a mark. {OLD_COPY}")
+    ahead = {
+        number: mark
+        for number, (_, mark) in stored.items()
+        if number not in known or known[number].version < mark.version
+    }
+    if ahead:
+        marks.raise_to(ahead, durable=True)

@@ -26,9 +26,10 @@ from dpbandits.service.batch import Batch, Refusal
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database, DatabaseAway, UnknownOutcome
 from dpbandits.service.directory import Directory
-from dpbandits.service.experiment_rows import Experiment, MakeSource, locked_rows, open_experiments
+from dpbandits.service.experiment_rows import Experiment, ExperimentRow, MakeSource, locked_rows, open_experiments
 from dpbandits.service.learner_cache import LearnerCache
-from dpbandits.service.marks import Marks, check_mark
+from dpbandits.service.marks import Mark, Marks, check_mark
+from dpbandits.service.promise_checks import PromiseChecks
 from dpbandits.service.steps import Step
 
 _MOST_IN_A_BATCH = 512
@@ -60,6 +61,7 @@ class Writer:
         self._most_waiting = _validate.integer("[1, 10000000]", most_waiting=most_waiting)
         self._make_source = _secure_source if make_source is None else make_source
         self._cache = LearnerCache(_validate.integer("[1, 10000000]", most_learners=most_learners))
+        self._checks = PromiseChecks(database)
         self._directory = Directory()
         self._locked: set[int] = set()  # the experiments of the transaction that is under way
         self._waiting: deque[tuple[Step, Future[Any]]] = deque()
@@ -99,6 +101,7 @@ class Writer:
             self._is_closing = True
             self._came.notify()
         self._thread.join()
+        self._checks.close()
 
     def __enter__(self) -> "Writer":
         return self
@@ -150,14 +153,27 @@ class Writer:
         self._cache.keep([work.experiment for work in batch.work.values()])
         return batch.outcomes
 
-    def _opened(self, connection: Connection, ids: Iterable[int], rows: BookRows) -> dict[int, Experiment]:
-        """Return experiments, locked and up to date, if none of them is behind its mark."""
+    def _opened(
+        self, connection: Connection, ids: Iterable[int], rows: BookRows
+    ) -> tuple[dict[int, Experiment], dict[int, DPBanditsError]]:
+        """Return experiments, locked and up to date, and of those that cannot go on the reasons."""
         locked = locked_rows(self._database, connection, ids)
         self._locked = {row.id for row in locked}
-        opened = open_experiments(self._database, connection, locked, self._cache.known, rows, self._make_source)
+        refused = {row.id: refusal for row in locked if (refusal := self._refusal(row)) is not None}
+        self._cache.forget(refused)
+        sound = [row for row in locked if row.id not in refused]
+        opened = open_experiments(self._database, connection, sound, self._cache.known, rows, self._make_source)
         for experiment in opened.values():
             check_mark(experiment.mark, self._marks.mark(experiment.id), experiment.name)
-        return opened
+        return opened, refused
+
+    def _refusal(self, row: ExperimentRow) -> DPBanditsError | None:
+        """Return why an experiment cannot go on, before anything else of it is believed; None if it can."""
+        try:
+            check_mark(Mark(row.identity, row.version, row.ledger_rows, None), self._marks.mark(row.id), row.name)
+        except DatabaseError as problem:
+            return DatabaseError(str(problem))
+        return self._checks.refusal(row)
 
     def _mark(self, experiments: Sequence[Experiment]) -> None:
         """Write the marks of what was committed; on disk, if somebody may see a release that was not marked there."""

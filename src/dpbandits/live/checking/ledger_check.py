@@ -44,6 +44,9 @@ _UNCHECKED_END = "That no rows are missing at the end and none were added there:
 _UNCHECKED_SINCE = "That no rows are missing after row {row:,} and none were added there: that takes a later head."
 _UNCHECKED_TIMES = "That blocks were released when row 0 says, and rewards let in as long: a ledger has no times."
 _UNCHECKED_SHARES = "That arms got the shares of all decisions that row 0 says: a ledger has releases, not decisions."
+_UNCHECKED_RESTORED = (
+    "Which releases are missing since it was restored from an earlier copy: all of the schedule counts as spent."
+)
 _UNCHECKED_COST = "What the whole schedule costs: it is too long to be added up, and the policy's own word was taken."
 
 
@@ -113,6 +116,7 @@ def check_ledger(
             *check.unchecked,
             *([_UNCHECKED_TIMES] if promise.configuration.window is not None else []),
             *([_UNCHECKED_SHARES] if promise.configuration.shares is not None else []),
+            *([_UNCHECKED_RESTORED] if releases.is_restored else []),
             *([_UNCHECKED_COST] if promise.is_cost_taken_on_trust else []),
         ),
         policy=label(promise.configuration.policy),
@@ -156,7 +160,8 @@ def _cost_problems(promise: Promise, spent: Guarantee | None, claim: Budget | No
     problems = []
     promised = promise.terms.one_reward
     # Pure costs are added up exactly, from the scales of the rows: the same on every machine.
-    if spent is None or exceeds(spent, promised, promise.tolerance if spent.delta else 0.0):
+    is_whole = spent is promise.reward_cost  # which was compared when row 0 was read
+    if spent is None or (not is_whole and exceeds(spent, promised, promise.tolerance if spent.delta else 0.0)):
         cost = "more than can be bounded" if spent is None else cost_text(spent)
         problems.append(f"The releases cost {cost} in one reward, and row 0 promises {cost_text(promised)}.")
     if claim is not None and not promise.allows(claim):

@@ -15,6 +15,7 @@ from dpbandits.live.checking.assignment_ranges import AssignmentRange, fit_toget
 from dpbandits.live.checking.promise import Promise
 from dpbandits.live.checking.recomputed_cost import MOST_COMPOSED
 from dpbandits.live.checking.verdict import ArmSpent
+from dpbandits.live.restoration import is_restoration, restoration_problem
 from dpbandits.mechanisms.recording import MECHANISM_NAMES
 from dpbandits.policies import Block
 from dpbandits.policies.policy import MAX_HORIZON
@@ -51,11 +52,23 @@ class Releases:
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     ranges: dict[int, list[AssignmentRange]] = field(default_factory=lambda: defaultdict(list))
+    is_restored: bool = False  # from an earlier copy, so that releases may be missing
 
     def read(self, rows: Iterable[Row]) -> None:
         """Check all rows after row 0."""
         for row in rows:
-            self.reasons += [f"Row {row.number} {problem}" for problem in self._problems(row.content)]
+            content = row.content
+            if is_restoration(content):
+                self.is_restored = True
+                problem = restoration_problem(content)
+                self.reasons += [f"Row {row.number} {problem}"] if problem else []
+                continue
+            if self.is_restored:
+                self.reasons.append(
+                    f"Row {row.number} comes after the experiment was restored from an earlier copy: what it releases "
+                    "may have been released before."
+                )
+            self.reasons += [f"Row {row.number} {problem}" for problem in self._problems(content)]
         ranges = [stretch for arm in self.ranges.values() for stretch in arm]
         entered = sum(stretch.holds for stretch in ranges)
         if entered > self.promise.limit:
@@ -129,6 +142,8 @@ class Releases:
         With delta > 0 it is not proved: composition is for a number of releases that was fixed in advance, and how
         many an arm has had so far depends on what was released.
         """
+        if self.is_restored and not self.reasons:
+            return self.promise.reward_cost  # of the whole schedule, of which the missing ones are a part
         delta = self.promise.reward_cost.delta  # not what row 0 says, which may be anything larger
         worst = max(map(self._worst, self.events), key=_pure, default=[])
         if not worst:

@@ -80,7 +80,7 @@ class Findings:
     @property
     def releases(self) -> int:
         """How many releases there were."""
-        return len(self.overview.ledger) - 1
+        return len(self.overview.releases)
 
     @cached_property
     def contenders(self) -> tuple[int, ...]:
@@ -155,6 +155,11 @@ class Findings:
     @property
     def prospect(self) -> str:
         """Whether more will be learnt."""
+        if self.overview.is_restored:
+            return (
+                "It was restored from an earlier copy of its database, so releases may be missing here. There will be "
+                "no more, and all of its budget counts as spent. People still get arms, based on what is left."
+            )
         if not self.overview.exhausted:
             more = _MORE[self.overview.configuration.timing]
             if self.overview.configuration.window is None:

@@ -8,13 +8,13 @@ _POINTS = 40  # of one line; every estimate takes a millisecond, and every sum o
 
 def estimates_over_releases(overview: Overview, number: int, confidence: float) -> list[tuple[int, Estimate]]:
     """Return the estimates of an arm after some of its releases, the last one included, each with its ledger row."""
-    rows = [row.number for row in overview.ledger if row.number and row.content["arm"] == number]
+    rows = [row.number for row in overview.releases if row.content["arm"] == number]
     return [(rows[count - 1], overview.estimate(number, confidence, count)) for count in _spread(len(rows))]
 
 
 def spent_over_releases(overview: Overview) -> list[tuple[int, float]]:
     """Return the epsilon that was spent after some of the releases, each with its ledger row; 0 at the beginning."""
-    arms = [row.content["arm"] for row in overview.ledger if row.number]
+    arms = [row.content["arm"] for row in overview.releases]
     spent = [(0, 0.0)]
     for count in _spread(len(arms)):
         had = [0] * len(overview.arms)

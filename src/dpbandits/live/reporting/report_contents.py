@@ -246,6 +246,8 @@ def _not_protected(configuration: Configuration) -> str:
 
 
 def _spending(findings: Findings, delta: float) -> str:
+    if findings.overview.is_restored:
+        return "It was restored from an earlier copy: what was released since is not known here, and counts as well."
     if delta:
         return "This shows progress and is no guarantee of its own: the promise is for the whole experiment."
     if findings.releases and not findings.overview.is_cumulative and len(findings.overview.blocks) > 1:
@@ -263,12 +265,12 @@ def _releases(findings: Findings, most: int) -> list[Block]:
         return [*blocks, Paragraph("None yet. The ledger has its first row, what was fixed at the start.")]
     grid = 2**findings.overview.configuration.grid_bits
     rows = []
-    for number in range(max(1, findings.releases - most + 1), findings.releases + 1):
-        row = findings.overview.ledger[number].content
+    for release in findings.overview.releases[-most:]:
+        row = release.content
         rows.append(
             (
                 findings.names[row["arm"]],
-                f"{number:,}",
+                f"{release.number:,}",
                 f"{row['release']:,}",
                 f"{row['count']:,}",
                 f"{row['scale'] / grid:.5g}",

@@ -20,6 +20,7 @@ def to_plain(findings: Findings) -> dict[str, Any]:
         "configuration": overview.configuration.to_dict(),
         "assigned": overview.assigned,
         "exhausted": overview.exhausted,
+        "restored": overview.is_restored,
         "confidence": CONFIDENCE,
         "verdict": findings.state,
         "best": overview.arms[findings.leader] if findings.state == DECIDED else None,
@@ -27,6 +28,6 @@ def to_plain(findings: Findings) -> dict[str, Any]:
         "arms": arms,
         "guarantee": first["guarantee"],
         "spent": {**asdict(spent), "exact": spent.delta == 0},
-        "releases": [{"row": row.number, **row.content} for row in overview.ledger if row.number],
+        "releases": [{"row": row.number, **row.content} for row in overview.releases],
         "head": {"number": number, "hash": digest},
     }
