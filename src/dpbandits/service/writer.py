@@ -95,6 +95,11 @@ class Writer:
         """Take a step and return its answer."""
         return self.submit(step).result()
 
+    @property
+    def waiting(self) -> int:
+        """How many steps wait for the batch under way to end."""
+        return len(self._waiting)
+
     def close(self) -> None:
         """Take the steps that wait, and end."""
         with self._came:

@@ -1,0 +1,418 @@
+"""The writer: steps become batches, refused ones change nothing, and a failure is that of one step alone."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select, update
+
+import dpbandits as dpb
+from dpbandits.service import batch, experiment_rows, promise_checks
+from dpbandits.service.book_rows import BookRows
+from dpbandits.service.overviews import acknowledged_overview
+from dpbandits.service.schema import assignments, experiments
+from dpbandits.service.steps import Assign, ChangeState, Forget, ReleaseDue, Reward, Step
+from dpbandits.service.store import Store
+from dpbandits.service.ticker import Ticker, look_for_due_blocks
+from dpbandits.service.writer import Writer
+from service_stores import Place, begun, configured
+from shared_noise import ConstantNoise
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def writer_of(store: Store, **options: Any) -> Iterator[Writer]:
+    with Writer(store.database, store.marks, make_source=lambda name, bits: ConstantNoise(bits), **options) as writer:
+        yield writer
+
+
+@contextmanager
+def held(store: Store) -> Iterator[None]:
+    """Hold the lock that every batch needs, so that all steps that are submitted meanwhile become one batch."""
+    with store.database.writing() as connection:
+        if not store.database.is_sqlite:
+            connection.execute(select(experiments).with_for_update())
+        yield
+
+
+def keep_busy(writer: Writer) -> None:
+    """Have the writer begin a batch, which waits for the lock that is held."""
+    writer.submit(ReleaseDue("busy"))
+    while writer.waiting:
+        threading.Event().wait(0.001)
+
+
+def together(store: Store, writer: Writer, steps: list[Step]) -> list[Any]:
+    """Take steps in one batch, after one that keeps the writer busy; return their answers or errors."""
+    with held(store):
+        keep_busy(writer)
+        futures = writer.submit_many(steps)
+    return [future.exception() or future.result() for future in futures]
+
+
+@contextmanager
+def counted_statements(store: Store) -> Iterator[list[str]]:
+    seen: list[str] = []
+
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        seen.append(" ".join(statement.split()))
+
+    engine = store.database._engine
+    event.listen(engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(engine, "before_cursor_execute", note)
+
+
+def test_a_person_is_assigned_and_answers(store: Store) -> None:
+    begun(store, "trial")
+    with writer_of(store) as writer:
+        first = writer.take(Assign("trial", "p-1"))
+        assert first.arm == "A"
+        assert first.is_new
+        again = writer.take(Assign("trial", "p-1"))
+        assert (again, again.is_new) == (first, False)
+        assert writer.take(Reward(first.id, 0.5, "key")) is None
+        assert writer.take(Reward(first.id, 0.75, "key")) is None  # the same answer again, whatever it says
+        with pytest.raises(dpb.AlreadyClosed):
+            writer.take(Reward(first.id, 0.5, "another key"))
+
+
+REFUSED: dict[str, tuple[Callable[[str], Step], type[Exception], str]] = {
+    "an experiment that is none": (lambda _: Assign("nothing", "p"), dpb.NotFound, "no experiment='nothing'"),
+    "a name that can be none": (lambda _: Assign("\0\ud800", "p"), dpb.NotFound, "no experiment="),
+    "an assignment that is none": (lambda _: Reward("0123456789abcdef-1", 1.0), dpb.NotFound, "no assignment="),
+    "one that was not made yet": (lambda tag: Reward(f"{tag}-9", 1.0), dpb.NotFound, "no assignment="),
+    "one that can be none": (lambda tag: Reward(f"{tag}-99999999999999999999999", 1.0), dpb.NotFound, "no assign"),
+    "an id in other words": (lambda tag: Reward(f"{tag}-01", 1.0), dpb.InvalidInput, "to be one of this bandit's"),
+    "a reward that is too large": (lambda tag: Reward(f"{tag}-1", 1.5), dpb.InvalidInput, r"in \[0.0, 1.0\]"),
+    "no number": (lambda tag: Reward(f"{tag}-1", float("nan")), dpb.InvalidInput, r"in \[0.0, 1.0\]"),
+    "a key without letters": (lambda tag: Reward(f"{tag}-1", 1.0, ""), dpb.InvalidInput, "key=''"),
+    "a person without a name": (lambda _: Assign("trial", ""), dpb.InvalidInput, "unit=''"),
+    "nobody to be forgotten": (lambda _: Forget(""), dpb.InvalidInput, "unit=''"),
+    "another state": (lambda _: ChangeState("trial", "draft"), dpb.NotRunning, "which is running"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED, ids=str)
+def test_a_refused_step_changes_nothing_and_no_other_step(store: Store, what: str) -> None:
+    make, kind, text = REFUSED[what]
+    begun(store, "trial")
+    begun(store, "busy")
+    with writer_of(store) as writer:
+        first = writer.take(Assign("trial", "p-1"))
+        before = all_rows(store)
+        step = make(first.id.split("-")[0])
+        with pytest.raises(kind, match=text):
+            writer.take(step)
+        assert all_rows(store) == before
+        problem, given, taken = together(store, writer, [step, Assign("trial", "p-2"), Reward(first.id, 1.0)])
+        assert type(problem) is kind
+        assert (given.id.split("-")[1], taken) == ("2", None)
+
+
+def test_what_a_step_is_made_of_is_looked_at_first() -> None:
+    with pytest.raises(dpb.InvalidInput, match="experiment=7 to be text"):
+        Assign(7, "p")  # type: ignore[arg-type]
+    with pytest.raises(dpb.InvalidInput, match="state='gone'"):
+        ChangeState("trial", "gone")  # type: ignore[arg-type]
+    assert "0.5" not in repr(Reward("a-1", 0.5, "key"))
+
+
+def all_rows(store: Store) -> dict[str, list[Any]]:
+    """Return all that the database has."""
+    from dpbandits.service.schema import metadata
+
+    with store.database.reading() as connection:
+        return {table.name: sorted(map(repr, connection.execute(select(table)))) for table in metadata.sorted_tables}
+
+
+# ---- batches
+
+
+def test_a_batch_has_every_statement_once_however_many_steps_and_experiments(store: Store) -> None:
+    names = [f"trial-{number}" for number in range(12)]
+    for name in ["busy", *names]:
+        begun(store, name, configured(window=60.0 if name == "trial-3" else None))
+    with writer_of(store) as writer:
+        for name in ["busy", *names]:  # so that nobody has to be loaded
+            writer.take(Assign(name, "first"))
+        for size in (12, 60, 240):
+            opened = [writer.take(Assign(names[i % 12], f"{size}/{i}")) for i in range(size)]
+            steps: list[Step] = [Reward(given.id, 1.0, "key") for given in opened]
+            steps += [Assign(names[i % 12], f"{size}/new {i}") for i in range(size)]
+            with counted_statements(store) as seen:
+                answers = together(store, writer, steps)
+            assert not any(isinstance(answer, Exception) for answer in answers)
+            assert len(seen) < 26
+            # The step that keeps the writer busy begins, locks and asks for the time as well.
+            shared = ("BEGIN", "experiments WHERE experiments.id = given.id ORDER", "clock_timestamp", "FOR UPDATE")
+            repeated = [text for text, times in Counter(seen).items() if times > 1]
+            assert [text for text in repeated if not any(word in text for word in shared)] == []
+    assert any("INSERT INTO ledger" in text for text in seen)
+
+
+def test_in_a_batch_answers_come_before_releases_and_these_before_assignments(store: Store) -> None:
+    """All people of the first blocks answer in the batch that hands out: who comes then gets the policy's choice."""
+    policy = dpb.NoiseAwareIMED(epsilon=9.0, first_phase=2, growth=2.0)
+    begun(store, "trial", configured(policy))
+    begun(store, "busy")
+    with writer_of(store) as writer:
+        opened = [writer.take(Assign("trial", f"p-{i}")) for i in range(6)]
+        by_arm = {"A": 0.0, "B": 1.0}
+        steps: list[Step] = [Assign("trial", f"new {i}") for i in range(4)]
+        steps += [Reward(given.id, by_arm[str(given.arm)]) for given in opened]
+        answers = together(store, writer, steps)
+        assert len(acknowledged_overview(store, "trial").ledger) > 2
+        assert {answer.arm for answer in answers[:4]} == {"B"}
+
+
+def test_the_same_person_twice_in_a_batch_gets_one_assignment(store: Store) -> None:
+    begun(store, "trial")
+    begun(store, "busy")
+    with writer_of(store) as writer:
+        one, other = together(store, writer, [Assign("trial", "p-1"), Assign("trial", "p-1")])
+    assert one == other
+    assert (one.is_new, other.is_new) == (True, False)
+
+
+def test_the_queue_is_bounded_and_a_step_that_finds_it_full_is_not_taken(store: Store) -> None:
+    begun(store, "busy")
+    with writer_of(store, most_waiting=5) as writer:
+        with held(store):
+            keep_busy(writer)
+            futures = [writer.submit(Assign("busy", number)) for number in range(5)]
+            with pytest.raises(dpb.QueueFull, match="More than 5 steps"):
+                writer.submit(Assign("busy", "one more"))
+        assert futures[-1].result().id.endswith("-5")
+        assert writer.take(Assign("busy", "next")).id.endswith("-6")
+
+
+def test_what_waits_is_taken_before_the_writer_ends_and_nothing_after(store: Store) -> None:
+    begun(store, "trial")
+    writer = Writer(store.database, store.marks)
+    with held(store):
+        futures = [writer.submit(Assign("trial", number)) for number in range(20)]
+    writer.close()
+    assert [future.result().id.split("-")[1] for future in futures] == [str(number) for number in range(1, 21)]
+    with pytest.raises(dpb.StepError, match="closed"):
+        writer.submit(Assign("trial", "late"))
+
+
+# ---- failures
+
+
+def test_a_step_that_breaks_a_batch_fails_alone_and_says_nothing_of_why(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(store, "trial")
+    begun(store, "busy")
+    add = BookRows.add
+
+    def failing(self: BookRows, experiment: int, number: int, place: Any, visit: Any, *rest: Any) -> None:
+        add(self, experiment, number, place, visit, *rest)
+        if visit.key is not None:
+            raise RuntimeError("the secret is 0.123")
+
+    monkeypatch.setattr(BookRows, "add", failing)
+    with writer_of(store) as writer:
+        answers = together(store, writer, [Assign("trial", "a"), Assign("trial", "b", "key"), Assign("trial", "c")])
+        assert [answers[0].id[-2:], answers[2].id[-2:]] == ["-1", "-2"]
+        assert type(answers[1]) is dpb.StepError
+        assert "0.123" not in str(answers[1])
+        assert answers[1].__cause__ is answers[1].__context__ is None
+
+
+def test_a_statement_that_fails_undoes_the_step_and_the_next_one_works(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(store, "trial")
+    write = experiment_rows.write_experiments
+    broken = [True]
+
+    def failing(database: Any, connection: Any, changed: Any) -> None:
+        write(database, connection, changed)
+        if broken.pop() if broken else False:
+            connection.exec_driver_sql("SELECT nonsense FROM nowhere")
+
+    with writer_of(store) as writer:
+        first = writer.take(Assign("trial", "a"))
+        before = all_rows(store)
+        monkeypatch.setattr(batch, "write_experiments", failing)
+        with pytest.raises(dpb.DatabaseError, match="has failed") as caught:
+            writer.take(Reward(first.id, 0.123))
+        assert "0.123" not in str(caught.value)
+        assert all_rows(store) == before
+        assert writer.take(Reward(first.id, 0.123)) is None
+        assert writer.take(Assign("trial", "b")).id.endswith("-2")
+
+
+def test_an_experiment_that_cannot_be_loaded_stops_no_other(store: Store) -> None:
+    broken = begun(store, "broken")
+    begun(store, "trial")
+    begun(store, "busy")
+    with store.database.writing() as connection:
+        connection.execute(update(experiments).where(experiments.c.id == broken).values(counts="{}"))
+    with writer_of(store) as writer:
+        problem, given = together(store, writer, [Assign("broken", "a"), Assign("trial", "a")])
+        assert isinstance(problem, dpb.StepError | dpb.DatabaseError)
+        assert given.id.endswith("-1")
+
+
+# ---- states, time, people
+
+
+def test_who_is_known_keeps_their_assignment_where_nobody_new_is_taken(store: Store) -> None:
+    begun(store, "trial", state="draft")
+    with writer_of(store) as writer:
+        with pytest.raises(dpb.NotRunning, match="to be running, not draft"):
+            writer.take(Assign("trial", "p-1"))
+        writer.take(ChangeState("trial", "running"))
+        first = writer.take(Assign("trial", "p-1"))
+        for state in ("paused", "stopped"):
+            writer.take(ChangeState("trial", state))
+            assert writer.take(Assign("trial", "p-1")) == first
+            with pytest.raises(dpb.NotRunning, match=f"not {state}"):
+                writer.take(Assign("trial", "p-2"))
+        assert writer.take(Reward(first.id, 1.0)) is None  # its window runs on
+        writer.take(ChangeState("trial", "archived"))
+        with pytest.raises(dpb.NotFound):
+            writer.take(Reward(first.id, 1.0))
+        with pytest.raises(dpb.NotRunning):
+            writer.take(Assign("trial", "p-1"))
+
+
+@pytest.mark.parametrize("state", ["running", "paused", "stopped"])
+def test_nothing_is_released_after_stop(store: Store, state: Any) -> None:
+    begun(store, "trial")
+    with writer_of(store) as writer:
+        opened = [writer.take(Assign("trial", number)) for number in range(4)]
+        if state != "running":
+            writer.take(ChangeState("trial", state))
+        for given in opened:
+            writer.take(Reward(given.id, 1.0))
+    assert (len(acknowledged_overview(store, "trial").ledger) > 1) == (state != "stopped")
+
+
+def test_the_ticker_releases_what_is_due_and_nothing_else(place: Place) -> None:
+    now = [1e9]
+    with place.store(clock=lambda: now[0]) as store:
+        for name, state in [("sealed", "running"), ("stopped", "running"), ("open", "running")]:
+            begun(store, name, configured(window=60.0, timing="open" if name == "open" else "sealed"), state=state)
+        with writer_of(store) as writer:
+            for name in ("sealed", "stopped", "open"):
+                for number in range(4):
+                    given = writer.take(Assign(name, number))
+                    if name == "sealed":
+                        writer.take(Reward(given.id, 1.0))
+            writer.take(ChangeState("stopped", "stopped"))
+            now[0] += 59.9
+            assert look_for_due_blocks(store.database, writer) == 0
+            now[0] += 0.1
+            assert look_for_due_blocks(store.database, writer) == 4
+            assert look_for_due_blocks(store.database, writer) == 0
+        assert {name: len(acknowledged_overview(store, name).ledger) for name in ("sealed", "stopped", "open")} == {
+            "sealed": 3,
+            "stopped": 1,
+            "open": 3,
+        }
+
+
+def test_a_ticker_looks_by_itself(place: Place) -> None:
+    with place.store() as store:
+        begun(store, "trial", configured(window=0.3))
+        with writer_of(store) as writer:
+            for number in range(4):
+                writer.take(Assign("trial", number))
+            ticker = Ticker(store.database, writer)
+            while len(acknowledged_overview(store, "trial").ledger) < 3:
+                threading.Event().wait(0.05)
+            ticker.close()
+
+
+def test_a_clock_of_another_time_is_refused_and_nothing_changes(place: Place) -> None:
+    now = [1e9]
+    with place.store(clock=lambda: now[0]) as store:
+        begun(store, "trial", configured(window=60.0))
+        with writer_of(store) as writer:
+            first = writer.take(Assign("trial", 1))
+            now[0] += 4e8
+            for step in (Assign("trial", 2), Reward(first.id, 1.0), ReleaseDue("trial")):
+                with pytest.raises(dpb.InvalidInput, match="within ten years"):
+                    writer.take(step)
+            now[0] -= 4e8
+            assert writer.take(Reward(first.id, 1.0)) is None
+
+
+def test_somebody_who_was_forgotten_enters_nowhere_and_no_link_is_left(store: Store) -> None:
+    for name in ("one", "other", "unknown"):
+        begun(store, name, configured(contributions=3))
+    with writer_of(store) as writer:
+        opened = [writer.take(Assign(name, "p-1", f"visit {n}")) for name in ("one", "other") for n in range(2)]
+        assert writer.take(Forget("p-1")) is None
+        assert writer.take(Forget("p-1")) is None
+        assert writer.take(Forget("somebody else")) is None
+        for name in ("one", "other"):
+            again = writer.take(Assign(name, "p-1"))
+            assert (again.id, again.is_new) == ("", False)
+        assert writer.take(Assign("unknown", "p-1")).is_new  # a name that is not known is not kept out
+        assert writer.take(Reward(opened[0].id, 1.0)) is None  # what is open can still be answered
+    with store.database.reading() as connection:
+        linked = connection.execute(
+            select(assignments.c.experiment).where(
+                assignments.c.unit.is_not(None) | assignments.c.visit_key.is_not(None)
+            )
+        ).all()
+    assert len(linked) == 1
+
+
+def test_few_experiments_are_remembered_and_the_others_read_again(store: Store) -> None:
+    for number in range(5):
+        begun(store, f"trial-{number}")
+    with writer_of(store, most_learners=2) as writer:
+        for turn in range(4):
+            for number in range(5):
+                given = writer.take(Assign(f"trial-{number}", f"p-{turn}"))
+                assert given.id.endswith(f"-{turn + 1}")
+                writer.take(Reward(given.id, 1.0))
+        assert len(writer._cache.known) == 2
+    assert len(acknowledged_overview(store, "trial-0").ledger) == 3
+
+
+# ---- promises of earlier versions
+
+
+def test_an_old_promise_is_checked_beside_the_writer_before_anybody_goes_on(store: Store) -> None:
+    number = begun(store, "old")
+    begun(store, "trial")
+    with store.database.writing() as connection:
+        connection.execute(update(experiments).where(experiments.c.id == number).values(checked_by="0.0.1"))
+    with writer_of(store) as writer:
+        with pytest.raises(dpb.DatabaseError, match=r"began with version 0.0.1 .* Ask again in a moment"):
+            writer.take(Assign("old", "p-1"))
+        assert writer.take(Assign("trial", "p-1")).is_new
+        assert wait_for(writer, "old").is_new
+
+
+def wait_for(writer: Writer, name: str) -> Any:
+    while True:
+        try:
+            return writer.take(Assign(name, "p-1"))
+        except dpb.DatabaseError as problem:
+            if "in a moment" not in str(problem):
+                raise
+            threading.Event().wait(0.05)
+
+
+def test_a_promise_that_is_known_to_be_broken_is_not_gone_on_from(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = begun(store, "old")
+    with store.database.writing() as connection:
+        connection.execute(update(experiments).where(experiments.c.id == number).values(checked_by="0.0.1"))
+    monkeypatch.setattr(promise_checks, "promise_problem_of", lambda row_0, started: "It costs twice as much.")
+    with writer_of(store) as writer, pytest.raises(dpb.DatabaseError, match="'old' cannot go on"):
+        wait_for(writer, "old")
