@@ -86,7 +86,7 @@ class BookRows:
         # To be written.
         self._added: list[tuple[Any, ...]] = []
         self._answered: list[tuple[Any, ...]] = []
-        self._taken_out: list[BlockRowKey] = []
+        self._taken_out: dict[BlockRowKey, None] = {}
         self._changed_sums: dict[ArmKey, Any] = {}
         self._forgotten: list[HashKey] = []
 
@@ -112,7 +112,8 @@ class BookRows:
         """Read the assignments of visits."""
         keys = list(keys)
         found = self._read(_VISITS, _VISIT, keys, self._visits)
-        self._visits = {**dict.fromkeys(keys), **self._visits}
+        for key in keys:
+            self._visits.setdefault(key, None)
         for experiment, key, arm, number in found:
             self._visits[experiment, key] = PastAssignment(0, arm, number)
 
@@ -120,7 +121,8 @@ class BookRows:
         """Read blocks, with the sums of what was released of their arms before."""
         keys = list(keys)
         found = self._read(_BLOCKS, _BLOCK, keys, self._blocks)
-        self._blocks = {**dict.fromkeys(keys), **self._blocks}
+        for key in keys:
+            self._blocks.setdefault(key, None)
         self._take_blocks(found)
 
     def read_answered_blocks(self, arms: Iterable[ArmKey]) -> None:
@@ -155,17 +157,20 @@ class BookRows:
 
     def assignment(self, key: NumberKey) -> AssignmentRow:
         """Return an assignment, which exists."""
-        self.read_assignments([key])
+        if key not in self._assignments:
+            self.read_assignments([key])
         return self._assignments[key]
 
     def person(self, key: HashKey) -> PastAssignment | None:
         """Return what is remembered about a person."""
-        self.read_people([key])
+        if key not in self._people:
+            self.read_people([key])
         return self._people[key]
 
     def visit(self, key: HashKey) -> PastAssignment | None:
         """Return the assignment of a visit."""
-        self.read_visits([key])
+        if key not in self._visits:
+            self.read_visits([key])
         return self._visits[key]
 
     def unanswered_before(self, key: BlockRowKey) -> int:
@@ -191,7 +196,8 @@ class BookRows:
         return list(self._due[experiment])
 
     def _parts(self, key: BlockRowKey) -> tuple[BlockRow | None, NewPlaces | None, NewAnswers]:
-        self.read_blocks([key])
+        if key not in self._blocks:
+            self.read_blocks([key])
         return self._blocks[key], self._new_places.get(key), self._new_answers.get(key, _NO_ANSWERS)
 
     # ---- changed by a book
@@ -243,7 +249,7 @@ class BookRows:
         first = block.first if block else places.first if places else 0
         last = places.last if places else block.last if block else 0
         if block is not None:
-            self._taken_out.append(key)
+            self._taken_out[key] = None
         self._blocks[key] = None
         self._new_places.pop(key, None)
         self._new_answers.pop(key, None)
@@ -277,7 +283,7 @@ class BookRows:
             [*_BLOCK, blocks.c.unanswered, blocks.c.total],
             [(*key, new.count, new.total) for key, new in self._new_answers.items()],
         )
-        self._write(_TAKE_OUT, _BLOCK, self._taken_out)
+        self._write(_TAKE_OUT, _BLOCK, list(self._taken_out))
         self._write(_KEEP_SUM, list(released_sums.c), [(*key, total) for key, total in self._changed_sums.items()])
         if self._forgotten:
             self._write(_FORGET, _UNIT, self._forgotten)
