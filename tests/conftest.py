@@ -72,6 +72,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
+def postgresql_place(tmp_path: Path) -> Any:
+    """Where a store on PostgreSQL is."""
+    from service_stores import POSTGRESQL, Place
+
+    return Place(POSTGRESQL, tmp_path)
+
+
+@pytest.fixture
 def store(place: Any) -> Iterator[Any]:
     """An open store of each kind."""
     with place.store() as opened:

@@ -99,6 +99,18 @@ class PostgreSQLServer:
         with psycopg.connect(self._conninfo(database), autocommit=True) as connection:
             connection.execute(statement.encode())
 
+    def dump(self, name: str, file: str) -> None:
+        """Write a dump of a database."""
+        arguments = ["-h", self.folder, "-U", "tests", "-Fc", "-f", file, name]
+        subprocess.run([program("pg_dump"), *arguments], check=True, capture_output=True)
+
+    def restore(self, name: str, file: str) -> None:
+        """Put a dump in place of a database, as somebody does who has lost it."""
+        self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        self.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+        arguments = ["-h", self.folder, "-U", "tests", "-d", name, file]
+        subprocess.run([program("pg_restore"), *arguments], check=True, capture_output=True)
+
     def _conninfo(self, name: str) -> str:
         return f"host={self.folder} user=tests dbname={name}"
 

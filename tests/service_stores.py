@@ -1,8 +1,9 @@
 """Stores for tests, on both kinds of database, and experiments in them."""
 
-import math
 import os
-from collections.abc import Callable, Sequence
+import shutil
+import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,29 @@ class Place:
         self.state.mkdir()
         self.url = str(folder / "experiments.db") if kind == SQLITE else server().new_database()
 
+    def save(self, copy: Path) -> None:
+        """Make a copy of the database."""
+        if self.kind == SQLITE:
+            with sqlite3.connect(self.url) as source, sqlite3.connect(copy) as target:
+                source.backup(target)
+            source.close()
+            target.close()
+        else:
+            server().dump(self._name, str(copy))
+
+    def put_back(self, copy: Path) -> None:
+        """Put a copy in the place of the database."""
+        if self.kind == SQLITE:
+            for ending in ("-wal", "-shm"):
+                Path(f"{self.url}{ending}").unlink(missing_ok=True)
+            shutil.copy(copy, self.url)
+        else:
+            server().restore(self._name, str(copy))
+
+    @property
+    def _name(self) -> str:
+        return self.url.partition("?")[0].rpartition("/")[2]
+
     def store(self, clock: Clock | None = None) -> Store:
         """Open it."""
         return Store(self.url, self.state, clock=clock)
@@ -81,7 +105,3 @@ def begun(store: Store, name: str, configuration: Configuration | None = None, s
     return begin_experiment(
         store.database, store.marks, name, configuration, Terms.computed(configuration), state=state
     )
-
-
-MakeStore = Callable[..., Store]
-FOR_EVER = math.inf

@@ -125,9 +125,10 @@ class Marks:
         with self._locked():
             for experiment, mark in marks.items():
                 known = self.mark(experiment)
-                if known is not None and known.version > mark.version and known.identity == mark.identity:
-                    continue
-                check_mark(mark, known, str(experiment))
+                if known is not None:
+                    if known.version > mark.version and known.identity == mark.identity and not known.is_closed:
+                        continue
+                    check_mark(mark, known, str(experiment))
                 self._write(experiment, mark)
         if durable:
             os.fsync(self._file)
