@@ -3,16 +3,13 @@
 Here a sample; `make torture` kills fifty times on each kind of database, and the server of PostgreSQL ten times.
 """
 
-import os
 import random
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +22,7 @@ from dpbandits.service.schema import assignments, blocks, experiments
 from dpbandits.service.steps import ReleaseDue, Reward
 from dpbandits.service.store import Store
 from dpbandits.service.writer import Writer
+from processes import children_of, environment, is_running, killed
 from service_stores import Place, begun, configured, server
 from service_to_kill import EXPERIMENTS, GRID_BITS, TelltaleNoise, parts_of
 
@@ -86,8 +84,7 @@ class Service:
 
     def workers(self) -> list[int]:
         """Return the ids of its workers."""
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return sorted({int(pid) for task in tasks for pid in task.read_text("ascii").split()})
+        return children_of(self.process.pid)
 
     def wait_for(self, lines: int) -> None:
         """Wait until so many more lines have come."""
@@ -106,7 +103,7 @@ class Service:
         """Kill all processes at once."""
         workers = self.workers()
         for pid in [self.process.pid, *workers]:
-            try_to_kill(pid)
+            killed(pid)
         self.wait_for_end(workers)
 
     def wait_for_end(self, workers: list[int]) -> None:
@@ -117,22 +114,6 @@ class Service:
         self._reader.join()  # nobody holds the other end of the pipe any more
         assert self.process.stdout is not None
         self.process.stdout.close()
-
-
-def try_to_kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def prepared(place: Place) -> None:
@@ -241,7 +222,7 @@ def test_nothing_is_lost_doubled_or_drawn_twice_wherever_a_service_is_killed(pla
         what = ("writer", "worker", "everything")[kill % 3]
         if what == "worker":
             pids = set(journal.pids)
-            try_to_kill(dice.choice(service.workers()))
+            killed(dice.choice(service.workers()))
             while journal.pids == pids:  # until another one has taken its place
                 service.wait_for(1)
             continue

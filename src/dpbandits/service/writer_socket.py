@@ -86,8 +86,8 @@ class WriterServer:
                         sender.send(_refused(number, problem))
                     else:
                         future.add_done_callback(partial(_answer, sender, number))
-        except (OSError, ValueError):
-            pass  # the worker has gone
+        except (OSError, ValueError, TypeError, LookupError):
+            pass  # the worker has gone, or is none of ours
         finally:
             sender.close()
             self._connections.discard(connection)
