@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from processes import children_of, killed
 
 
 class MissingServer(Exception):
@@ -66,11 +67,14 @@ class PostgreSQLServer:
     def kill(self) -> None:
         """Kill all of its processes at once, as when a machine loses its power."""
         assert self._process is not None
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text("ascii").split()
-        for pid in [self._process.pid, *map(int, children)]:
-            with suppress(ProcessLookupError):
-                os.kill(pid, 9)
+        for pid in self.pids():
+            killed(pid)
         self._process.wait()
+
+    def pids(self) -> list[int]:
+        """Return the ids of all of its processes."""
+        assert self._process is not None
+        return [self._process.pid, *children_of(self._process.pid)]
 
     def stop(self) -> None:
         """Stop it, and break off whatever is under way."""

@@ -80,8 +80,17 @@ class Counts:
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything that `restore` needs."""
-        counted = {name: getattr(self, name) for name in _COUNTED}
-        return {name: list(value) if isinstance(value, list) else value for name, value in counted.items()}
+        return {
+            "assigned": self.assigned,
+            "assigned_to": list(self.assigned_to),
+            "decisions": self.decisions,
+            "decided": list(self.decided),
+            "entered": self.entered,
+            "handed_out": list(self.handed_out),
+            "filling": list(self.filling),
+            "released": list(self.released),
+            "now": self.now,
+        }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Put a snapshot in place of these counts, all of it or nothing."""

@@ -30,6 +30,7 @@ from dpbandits.service.schema import blocks, experiments, ledger
 from dpbandits.service.sql_book import SqlBook
 from dpbandits.service.terms_process import configuration_of
 
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 MakeSource = Callable[[str, int], SecureNoise]  # for the name of an experiment and the bits of its grid
 
 
@@ -213,7 +214,7 @@ def write_experiments(database: Database, connection: Connection, changed: list[
             places = release["arm"], release["release"]
             new_rows.append((experiment.id, row.number, *places, decisions, row.content_json, row.hash))
         experiment.made.clear()
-        counts = json.dumps(learner.counts.snapshot(), allow_nan=False)
+        counts = _JSON.encode(learner.counts.snapshot())
         counted.append((experiment.id, experiment.state, experiment.version, counts, len(learner.ledger)))
     columns = [experiments.c[name] for name in ("id", "state", "version", "counts", "ledger_rows")]
     if counted:

@@ -65,6 +65,7 @@ class Marks:
             raise DatabaseError("Marks need file locks, which this operating system does not offer.")
         self.path = Path(os.path.abspath(path))
         self._file = _opened(self.path)
+        self._known: dict[int, tuple[bytes, Mark]] = {}  # slots as they were, so that few are parsed again
         # Whoever writes slots holds this one; the lock of the marks themselves tells whether they are in use.
         self._lock = -1
         try:
@@ -100,7 +101,14 @@ class Marks:
 
     def mark(self, experiment: int) -> Mark | None:
         """Return the mark of an experiment; None if it has none."""
-        return self._parsed(os.pread(self._file, _SLOT, experiment * _SLOT), experiment)
+        content = os.pread(self._file, _SLOT, experiment * _SLOT)
+        known = self._known.get(experiment)
+        if known is not None and known[0] == content:
+            return known[1]
+        mark = self._parsed(content, experiment)
+        if mark is not None:
+            self._known[experiment] = content, mark
+        return mark
 
     def all(self) -> dict[int, Mark]:
         """Return all marks."""
@@ -149,18 +157,18 @@ class Marks:
         os.fsync(self._file)
 
     def _write(self, experiment: int, mark: Mark) -> None:
-        self._write_slot(
-            experiment,
-            f"{mark.identity} {mark.version} {mark.rows} {mark.head} {'closed' if mark.is_closed else 'open'}",
-        )
+        state = "closed" if mark.is_closed else "open"
+        text = f"{mark.identity} {mark.version} {mark.rows} {mark.head} {state}"
+        self._known[experiment] = self._write_slot(experiment, text), mark
 
-    def _write_slot(self, slot: int, text: str) -> None:
+    def _write_slot(self, slot: int, text: str) -> bytes:
         content = f"{text:<{_CHECK}}".encode("ascii")
         content += _checksum(content) + b"\n"
         assert len(content) == _SLOT
         written = os.pwrite(self._file, content, slot * _SLOT)
         if written != _SLOT:
             raise OSError(f"{written} bytes of a mark were written, and not {_SLOT}.")
+        return content
 
     def _parsed(self, content: bytes, experiment: int) -> Mark | None:
         if not content.strip(b"\0"):

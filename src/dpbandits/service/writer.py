@@ -169,7 +169,8 @@ class Writer:
         sound = [row for row in locked if row.id not in refused]
         opened = open_experiments(self._database, connection, sound, self._cache.known, rows, self._make_source)
         for experiment in opened.values():
-            check_mark(experiment.mark, self._marks.mark(experiment.id), experiment.name)
+            if experiment.marked_version != experiment.version:  # else this process has written it
+                check_mark(experiment.mark, self._marks.mark(experiment.id), experiment.name)
         return opened, refused
 
     def _refusal(self, row: ExperimentRow) -> DPBanditsError | None:
@@ -185,9 +186,10 @@ class Writer:
         behind = [experiment for experiment in experiments if experiment.marked_version < experiment.version]
         if not behind:
             return
-        is_durable = any(experiment.marked_rows < experiment.mark.rows for experiment in behind)
+        marks = {experiment.id: experiment.mark for experiment in behind}
+        is_durable = any(experiment.marked_rows < marks[experiment.id].rows for experiment in behind)
         try:
-            self._marks.raise_to({experiment.id: experiment.mark for experiment in behind}, durable=is_durable)
+            self._marks.raise_to(marks, durable=is_durable)
         except (OSError, DatabaseError) as problem:
             failure = UnknownOutcome(
                 f"This step is in the database, and cannot be acknowledged, since its mark could not be written: "
@@ -197,7 +199,7 @@ class Writer:
             for experiment in behind:
                 experiment.marked_version = experiment.version
                 if is_durable:
-                    experiment.marked_rows = experiment.mark.rows
+                    experiment.marked_rows = marks[experiment.id].rows
             return
         raise failure
 
