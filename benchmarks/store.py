@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import event, text
+from sqlalchemy import Connection, text
 
 import dpbandits as dpb
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.reward_scale import RewardScale
-from dpbandits.service.batch import Batch
 from dpbandits.service.beginning import begin_experiment
+from dpbandits.service.book_rows import _ADD, _ANSWER
+from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.steps import Assign, Reward
 from dpbandits.service.store import Store
 from dpbandits.service.writer import Writer
@@ -110,23 +111,22 @@ def called(act: Callable[[int, int], float], people: int, server: PostgreSQLServ
     return Round(steps, seconds, cpu, cpu_of_server(server) - of_server, sorted(chain.from_iterable(latencies)))
 
 
-class Counted:
-    """Counts the batches of a writer, their steps and their statements."""
+class CountedRows:
+    """Given rows, and how many batches, steps and statements there were."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, rows: GivenRows) -> None:
+        self._rows = rows
         self.batches = self.steps = self.statements = 0
-        take = Batch.take
 
-        def counting(batch: Batch) -> None:
-            self.batches += 1
-            self.steps += len(batch._steps)
-            take(batch)
+    def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
+        self.statements += len(reads)
+        return self._rows.read(connection, *reads)
 
-        Batch.take = counting  # type: ignore[assignment,method-assign]
-        event.listen(store.database._engine, "before_cursor_execute", self._count)
-
-    def _count(self, *_: Any) -> None:
-        self.statements += 1
+    def write(self, connection: Connection, *writes: Write) -> None:
+        self.statements += len(writes)
+        self.batches += 1
+        self.steps += sum(len(write.rows) for write in writes if write.statement in (_ADD, _ANSWER))
+        self._rows.write(connection, *writes)
 
     def reset(self) -> None:
         self.batches = self.steps = self.statements = 0
@@ -215,7 +215,7 @@ def opened(url: str, state: Path) -> Iterator[tuple[Store, Writer]]:
 def load(url: str, state: Path, server: PostgreSQLServer | None) -> tuple[list[list[str]], str]:
     """Compare the writer with bare steps, in turn."""
     with opened(url, state) as (store, writer):
-        counted = Counted(store)
+        counted = store.database.given = CountedRows(store.database.given)
         filled(store, writer)
         bare_rows(store)
         numbers = iter(range(OPEN, 10**9))
@@ -295,13 +295,8 @@ def starts(full: tuple[str, Path], empty: tuple[str, Path]) -> list[list[str]]:
     first = {name: statistics.median(seconds for seconds, _ in runs) for name, runs in found.items()}
     size = {name: statistics.median(megabytes for _, megabytes in runs) for name, runs in found.items()}
     return [
-        [
-            "milliseconds to the first assignment",
-            f"{first['empty']:.0f}",
-            f"{first['full']:.0f}",
-            f"{first['full'] / first['empty']:.2f}",
-        ],
-        ["MB of memory", f"{size['empty']:.0f}", f"{size['full']:.0f}", f"{size['full'] / size['empty']:.2f}"],
+        [name, f"{values['empty']:.0f}", f"{values['full']:.0f}", f"{values['full'] / values['empty']:.2f}"]
+        for name, values in (("milliseconds to the first assignment", first), ("MB of memory", size))
     ]
 
 
@@ -331,8 +326,8 @@ def main() -> None:
         server.remove()
     body = "\n".join(sections)
     text_of_all = f"""
-{CALLERS} callers in one process, {EXPERIMENTS} experiments, {OPEN:,} assignments open before it begins, {ROUNDS} rounds of
-{PEOPLE:,} assignments with their rewards. A bare step is one row and one commit in the same database; both take turns.
+{CALLERS} callers in one process, {EXPERIMENTS} experiments, {OPEN:,} assignments open before it begins, {ROUNDS} rounds
+of {PEOPLE:,} assignments with their rewards. A bare step is one row and one commit in the same database; both take turns.
 CPU in microseconds, callers included; p99 in milliseconds; batch: steps in one transaction; statements: of one.
 
 {body}"""

@@ -13,7 +13,7 @@ import dpbandits as dpb
 from dpbandits.service import book_rows, database, experiment_rows
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
-from dpbandits.service.given_rows import SQLiteRows, insert_text
+from dpbandits.service.given_rows import Read, SQLiteRows, Write, _sqlite_text, insert_text
 from dpbandits.service.schema import assignments, blocks, experiments
 from dpbandits.service.steps import Assign, Reward
 from dpbandits.service.store import Store
@@ -34,8 +34,8 @@ READ = [
     (experiment_rows._AWAITED, book_rows._EXPERIMENT, (1,), False),
 ]
 WRITE = [
-    (book_rows._ANSWER, [*book_rows._NUMBER, assignments.c.is_answered, assignments.c.answer_key], (1, 2, True, "k")),
-    (book_rows._SUM_UP, [*book_rows._BLOCK, blocks.c.unanswered, blocks.c.total], (1, 0, 2, 1, 5)),
+    (book_rows._ANSWER, (*book_rows._NUMBER, assignments.c.is_answered, assignments.c.answer_key), (1, 2, True, "k")),
+    (book_rows._SUM_UP, (*book_rows._BLOCK, blocks.c.unanswered, blocks.c.total), (1, 0, 2, 1, 5)),
     (book_rows._TAKE_OUT, book_rows._BLOCK, (1, 0, 2)),
     (book_rows._UNLINK, book_rows._UNIT, (1, "ab")),
 ]
@@ -47,13 +47,10 @@ def plan_of(store: Store, statement: str, columns: Any, row: tuple[Any, ...], no
     explain = "EXPLAIN QUERY PLAN " if store.database.is_sqlite else "EXPLAIN "
     with store.database.writing() as connection:
         if writes and isinstance(given, SQLiteRows):
-            from dpbandits.service.given_rows import _names, _sqlite_text
-
-            found: Any = connection.exec_driver_sql(
-                explain + _sqlite_text(statement, _names(columns), for_reading=False), row
-            ).fetchall()
+            sql = _sqlite_text(statement, tuple(columns), for_reading=False)
+            found: Any = connection.exec_driver_sql(explain + sql, row).fetchall()
         else:
-            found = given.read(connection, explain + statement, columns, [row], now)
+            (found,) = given.read(connection, Read(explain + statement, tuple(columns), [row], now))
     return "\n".join(str(tuple(line)) for line in found)
 
 
@@ -85,7 +82,7 @@ def test_numbers_are_kept_exactly(store: Store) -> None:
         for number, total in enumerate(sums)
     ]
     with store.database.writing() as connection:
-        assert given.write(connection, insert_text(blocks), list(blocks.c), rows) == len(rows)
+        given.write(connection, Write(insert_text(blocks), tuple(blocks.c), rows))
     with store.database.reading() as connection:
         found = connection.execute(select(blocks.c.arm, blocks.c.block, blocks.c.until, blocks.c.total)).all()
     assert {(arm, number): (time.hex(), total) for arm, number, time, total in found} == {
@@ -97,7 +94,7 @@ def test_numbers_are_kept_exactly(store: Store) -> None:
 def test_what_is_due_is_known_to_the_last_digit(store: Store, time: float) -> None:
     row = (1, 0, 0, 1, 2, time, 0, True, 5)
     with store.database.writing() as connection:
-        store.database.given.write(connection, insert_text(blocks), list(blocks.c), [row])
+        store.database.given.write(connection, Write(insert_text(blocks), tuple(blocks.c), [row]))
         for now, due in [(time, [(0, 0)]), (math.nextafter(time, -math.inf), [])]:
             assert BookRows(store.database, connection).due(1, now) == due
 

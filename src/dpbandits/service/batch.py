@@ -28,10 +28,11 @@ from dpbandits.live.units import Visit
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
 from dpbandits.service.directory import Directory, links_of
-from dpbandits.service.experiment_rows import Experiment, write_experiments
+from dpbandits.service.experiment_rows import Experiment, experiment_writes
 from dpbandits.service.steps import BEFORE, Assign, ChangeState, Forget, ReleaseDue, Reward, Step
 
-Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError]]  # those that can go on, and why the others cannot
+# Those that can go on, why the others cannot, and the time.
+Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError], float]
 OpenLocked = Callable[[Iterable[int], BookRows], Opened]
 
 
@@ -104,9 +105,8 @@ class Batch:
             self._assign(work)
         for work, unit in forgets:
             self._forget(work, unit)
-        self._rows.write()
         changed = [work.experiment for work in self.work.values() if work.experiment.is_changed]
-        write_experiments(self._database, self._connection, changed)
+        self._rows.write(*experiment_writes(changed))
 
     # ---- before the first change
 
@@ -124,8 +124,7 @@ class Batch:
             for number, unit in self._links(place, step)
         ]
         numbers = {number for number in found if number is not None}.union(number for _, number, _ in links)
-        opened, refused = self._open_locked(numbers, self._rows)
-        time = self._database.now(self._connection)
+        opened, refused, time = self._open_locked(numbers, self._rows)
         self.work = {number: Work(opened[number], time) for number in sorted(opened)}
         for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
             if number in self.work:
@@ -180,26 +179,23 @@ class Batch:
     def _read_ahead(self) -> None:
         """Read what the steps will ask for, for all experiments at once."""
         works = self.work.items()
-        numbers = {
-            place: (number, _assignment_number(step.assignment))
-            for number, work in works
-            for place, step in work.rewards
-        }
-        self._rows.read_assignments(
+        numbers = [
             (number, assignment)
-            for number, assignment in numbers.values()
-            if 0 < assignment <= self.work[number].experiment.learner.counts.assigned
-        )
+            for number, work in works
+            for _, step in work.rewards
+            if 0 < (assignment := _assignment_number(step.assignment)) <= work.experiment.learner.counts.assigned
+        ]
         visits = [(number, visit) for number, work in works for visit in work.visits.values()]
-        self._rows.read_people((number, visit.unit) for number, visit in visits if visit.unit is not None)
-        self._rows.read_visits((number, visit.key) for number, visit in visits if visit.key is not None)
-        self._rows.read_due(
-            (
+        self._rows.read_ahead(
+            assignments=numbers,
+            people=((number, visit.unit) for number, visit in visits if visit.unit is not None),
+            visits=((number, visit.key) for number, visit in visits if visit.key is not None),
+            due=(
                 number
                 for number, work in works
                 if work.now == work.time and (work.hands_out or (work.rewards and not _is_sealed(work)))
             ),
-            max((work.time for work in self.work.values()), default=0.0),
+            now=max((work.time for work in self.work.values()), default=0.0),
         )
         self._read_blocks_ahead()
 

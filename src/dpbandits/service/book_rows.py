@@ -5,17 +5,16 @@ statement of each kind, and so is everything written: the number of statements d
 experiments there are. Whatever was not read ahead is read when it is asked for.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
 
-from dpbandits.errors import StepError
 from dpbandits.live.book import FORGOTTEN, BlockKey, BlockSum, PastAssignment, Place
 from dpbandits.live.units import Visit
 from dpbandits.service.database import Database
-from dpbandits.service.given_rows import insert_text
+from dpbandits.service.given_rows import Read, Write, insert_text
 from dpbandits.service.schema import assignments, blocks, forgotten, released_sums
 
 NumberKey = tuple[int, int]  # an experiment, and the number of one of its assignments
@@ -92,14 +91,56 @@ class BookRows:
 
     # ---- read ahead
 
-    def read_assignments(self, keys: Iterable[NumberKey]) -> None:
-        """Read assignments by their numbers."""
-        for experiment, number, *row in self._read(_ASSIGNMENTS, _NUMBER, keys, self._assignments):
-            self._assignments[experiment, number] = _assignment_row(*row)
+    def read_ahead(
+        self,
+        assignments: Iterable[NumberKey] = (),
+        people: Iterable[HashKey] = (),
+        visits: Iterable[HashKey] = (),
+        due: Iterable[int] = (),
+        now: float | None = None,
+    ) -> None:
+        """Read at once what is not known yet.
 
-    def read_people(self, keys: Iterable[HashKey]) -> None:
-        """Read what is remembered about people, with their latest assignments."""
-        for experiment, unit, is_forgotten, number, entered, *row in self._read(_PEOPLE, _UNIT, keys, self._people):
+        Args:
+            assignments: by their numbers.
+            people: by their hashes; with their latest assignments.
+            visits: by their keys.
+            due: experiments of which to read the blocks that are due, in the order in which they were filled.
+            now: the time at which they are due.
+        """
+        experiments = [(number,) for number in due if number not in self._due]
+        wanted = [
+            (Read(_ASSIGNMENTS, _NUMBER, _missing(assignments, self._assignments)), self._take_assignments),
+            (Read(_PEOPLE, _UNIT, _missing(people, self._people)), self._take_people),
+            (Read(_VISITS, _VISIT, _missing(visits, self._visits)), self._take_visits),
+            (Read(_DUE, _EXPERIMENT, experiments, now), self._take_due),
+        ]
+        wanted = [(read, take) for read, take in wanted if read.rows]
+        if wanted:
+            results = self._given.read(self.connection, *(read for read, _ in wanted))
+            for (read, take), found in zip(wanted, results, strict=True):
+                take(read.rows, found)
+
+    def read_blocks(self, keys: Iterable[BlockRowKey]) -> None:
+        """Read blocks, with the sums of what was released of their arms before."""
+        missing = _missing(keys, self._blocks)
+        if missing:
+            self._blocks.update(dict.fromkeys(missing))
+            self._take_blocks(*self._given.read(self.connection, Read(_BLOCKS, _BLOCK, missing)))
+
+    def read_answered_blocks(self, arms: Iterable[ArmKey]) -> None:
+        """Read the blocks of arms in which no answer was missing before this transaction."""
+        missing = sorted(set(arms) - self._read_arms)
+        if missing:
+            self._take_blocks(*self._given.read(self.connection, Read(_ANSWERED_BLOCKS, _ARM, missing)))
+            self._read_arms.update(missing)
+
+    def _take_assignments(self, _: Any, found: list[Any]) -> None:
+        for experiment, number, *row in found:
+            self._assignments.setdefault((experiment, number), _assignment_row(*row))
+
+    def _take_people(self, _: Any, found: list[Any]) -> None:
+        for experiment, unit, is_forgotten, number, entered, *row in found:
             if is_forgotten:
                 self._people[experiment, unit] = FORGOTTEN
             elif number is None:
@@ -108,43 +149,16 @@ class BookRows:
                 self._people[experiment, unit] = PastAssignment(entered, row[0], number)
                 self._assignments.setdefault((experiment, number), _assignment_row(*row))
 
-    def read_visits(self, keys: Iterable[HashKey]) -> None:
-        """Read the assignments of visits."""
-        keys = list(keys)
-        found = self._read(_VISITS, _VISIT, keys, self._visits)
-        for key in keys:
-            self._visits.setdefault(key, None)
+    def _take_visits(self, asked: Any, found: list[Any]) -> None:
+        self._visits.update(dict.fromkeys(asked))
         for experiment, key, arm, number in found:
             self._visits[experiment, key] = PastAssignment(0, arm, number)
 
-    def read_blocks(self, keys: Iterable[BlockRowKey]) -> None:
-        """Read blocks, with the sums of what was released of their arms before."""
-        keys = list(keys)
-        found = self._read(_BLOCKS, _BLOCK, keys, self._blocks)
-        for key in keys:
-            self._blocks.setdefault(key, None)
-        self._take_blocks(found)
-
-    def read_answered_blocks(self, arms: Iterable[ArmKey]) -> None:
-        """Read the blocks of arms in which no answer was missing before this transaction."""
-        keys = list(arms)
-        self._take_blocks(self._read(_ANSWERED_BLOCKS, _ARM, keys, dict.fromkeys(self._read_arms)))
-        self._read_arms.update(keys)
-
-    def read_due(self, experiments: Iterable[int], now: float) -> None:
-        """Read the blocks that are due, in the order in which they were filled."""
-        given = {(experiment,) for experiment in experiments if experiment not in self._due}
-        self._due.update((experiment, []) for (experiment,) in given)
-        found = self._read(_DUE, _EXPERIMENT, given, {}, now)
+    def _take_due(self, asked: Any, found: list[Any]) -> None:
+        self._due.update((experiment, []) for (experiment,) in asked)
         for experiment, arm, block, *_ in found:
             self._due[experiment].append((arm, block))
         self._take_blocks(found)
-
-    def _read(
-        self, statement: str, columns: list[Any], keys: Iterable[Any], known: dict[Any, Any], now: float | None = None
-    ) -> Any:
-        missing = sorted({key for key in keys if key not in known})
-        return self._given.read(self.connection, statement, columns, missing, now) if missing else ()
 
     def _take_blocks(self, found: Iterable[Any]) -> None:
         for experiment, arm, block, first, last, unanswered, total, released in found:
@@ -158,19 +172,19 @@ class BookRows:
     def assignment(self, key: NumberKey) -> AssignmentRow:
         """Return an assignment, which exists."""
         if key not in self._assignments:
-            self.read_assignments([key])
+            self.read_ahead(assignments=[key])
         return self._assignments[key]
 
     def person(self, key: HashKey) -> PastAssignment | None:
         """Return what is remembered about a person."""
         if key not in self._people:
-            self.read_people([key])
+            self.read_ahead(people=[key])
         return self._people[key]
 
     def visit(self, key: HashKey) -> PastAssignment | None:
         """Return the assignment of a visit."""
         if key not in self._visits:
-            self.read_visits([key])
+            self.read_ahead(visits=[key])
         return self._visits[key]
 
     def unanswered_before(self, key: BlockRowKey) -> int:
@@ -192,7 +206,7 @@ class BookRows:
         """Return the blocks that are due, in the order in which they were filled."""
         if experiment not in self._due:
             self.write()  # what was filled here may be due
-        self.read_due([experiment], now)
+        self.read_ahead(due=[experiment], now=now)
         return list(self._due[experiment])
 
     def _parts(self, key: BlockRowKey) -> tuple[BlockRow | None, NewPlaces | None, NewAnswers]:
@@ -244,7 +258,7 @@ class BookRows:
         if is_cumulative:
             arm_key = (experiment, arm)
             if arm_key not in self._sums:
-                ((self._sums[arm_key],),) = self._read(_RELEASED, _ARM, [arm_key], {})
+                (((self._sums[arm_key],),),) = self._given.read(self.connection, Read(_RELEASED, _ARM, [arm_key]))
             total = self._sums[arm_key] = self._changed_sums[arm_key] = self._sums[arm_key] + total
         first = block.first if block else places.first if places else 0
         last = places.last if places else block.last if block else 0
@@ -266,45 +280,35 @@ class BookRows:
 
     # ---- written
 
-    def write(self) -> None:
-        """Write all that has changed, each kind of it in one statement."""
-        self._write(_ADD, list(assignments.c), self._added)
-        self._write(_ANSWER, [*_NUMBER, assignments.c.is_answered, assignments.c.answer_key], self._answered)
-        self._write(
-            _APPEND,
-            list(blocks.c),
-            [
-                (*key, new.first, new.last, new.until, new.count, new.is_full, 0)
-                for key, new in self._new_places.items()
-            ],
-        )
-        self._write(
-            _SUM_UP,
-            [*_BLOCK, blocks.c.unanswered, blocks.c.total],
-            [(*key, new.count, new.total) for key, new in self._new_answers.items()],
-        )
-        self._write(_TAKE_OUT, _BLOCK, list(self._taken_out))
-        self._write(_KEEP_SUM, list(released_sums.c), [(*key, total) for key, total in self._changed_sums.items()])
-        if self._forgotten:
-            self._write(_FORGET, _UNIT, self._forgotten)
-            self._given.write(self.connection, _UNLINK, _UNIT, self._forgotten)  # of as many as they had
-        for written in (
-            self._added,
-            self._answered,
-            self._new_places,
-            self._new_answers,
-            self._taken_out,
-            self._changed_sums,
-            self._forgotten,
-        ):
-            written.clear()
+    def write(self, *others: Write) -> None:
+        """Write all that has changed, each kind of it in one statement, and whatever else the transaction writes."""
+        places = [
+            (*key, new.first, new.last, new.until, new.count, new.is_full, 0) for key, new in self._new_places.items()
+        ]
+        answers = [(*key, new.count, new.total) for key, new in self._new_answers.items()]
+        writes = [
+            Write(_ADD, _ASSIGNMENT, self._added),
+            Write(_ANSWER, (*_NUMBER, assignments.c.is_answered, assignments.c.answer_key), self._answered),
+            Write(_APPEND, tuple(blocks.c), places),
+            Write(_SUM_UP, (*_BLOCK, blocks.c.unanswered, blocks.c.total), answers),
+            Write(_TAKE_OUT, _BLOCK, list(self._taken_out)),
+            Write(_KEEP_SUM, tuple(released_sums.c), [(*key, total) for key, total in self._changed_sums.items()]),
+            Write(_FORGET, _UNIT, self._forgotten),
+            Write(_UNLINK, _UNIT, self._forgotten, is_exact=False),  # of as many as they had
+            *others,
+        ]
+        writes = [write for write in writes if write.rows]
+        if writes:
+            self._given.write(self.connection, *writes)
+        self._added, self._answered, self._forgotten = [], [], []
+        self._new_places, self._new_answers, self._changed_sums, self._taken_out = {}, {}, {}, {}
         self._blocks.clear()
         self._read_arms.clear()
         self._due.clear()
 
-    def _write(self, statement: str, columns: list[Any], rows: list[Any]) -> None:
-        if rows and self._given.write(self.connection, statement, columns, rows) != len(rows):
-            raise StepError("A row that a step has read was not there when the step was to be written.")
+
+def _missing(keys: Iterable[Any], known: Container[Any]) -> list[Any]:
+    return sorted({key for key in keys if key not in known})
 
 
 def _assignment_row(
@@ -315,12 +319,13 @@ def _assignment_row(
 
 _NO_ANSWERS = NewAnswers()
 
-_EXPERIMENT = [assignments.c.experiment]
-_NUMBER = [assignments.c.experiment, assignments.c.number]
-_UNIT = [forgotten.c.experiment, forgotten.c.unit]
-_VISIT = [assignments.c.experiment, assignments.c.visit_key]
-_ARM = [blocks.c.experiment, blocks.c.arm]
-_BLOCK = [*_ARM, blocks.c.block]
+_ASSIGNMENT = tuple(assignments.c)
+_EXPERIMENT = (assignments.c.experiment,)
+_NUMBER = (assignments.c.experiment, assignments.c.number)
+_UNIT = (forgotten.c.experiment, forgotten.c.unit)
+_VISIT = (assignments.c.experiment, assignments.c.visit_key)
+_ARM = (blocks.c.experiment, blocks.c.arm)
+_BLOCK = (*_ARM, blocks.c.block)
 
 # The given rows come first in every join, and all others are found by an index.
 _ASSIGNMENTS = """

@@ -2,24 +2,27 @@
 
 import os
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from dpbandits._phrases import one_line
 from dpbandits._validate import value_text
 from dpbandits.errors import DatabaseError, InvalidInput
-from dpbandits.service.given_rows import GivenRows, PostgreSQLRows, SQLiteRows
+from dpbandits.service.given_rows import GivenRows, PostgreSQLRows, Read, SQLiteRows
 
 _PATIENCE = 60.0  # seconds to wait for another writer of a file
 _KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirty
 
 Clock = Callable[[], float]
+_TIME = Read("SELECT extract(epoch FROM clock_timestamp())::float8", (), ())
 
 
 class Database:
@@ -72,13 +75,19 @@ class Database:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
 
+    @property
+    def clock_reads(self) -> tuple[Read, ...]:
+        """The statement that asks for the time, if the database is asked for it."""
+        return (_TIME,) if self._clock is None and not self.is_sqlite else ()
+
     def now(self, connection: Connection) -> float:
         """Return the time in seconds, as the database says: where several machines write, it is the same for all."""
         if self._clock is not None:
             return self._clock()
         if self.is_sqlite:
             return time.time()
-        return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::float8").scalar_one())
+        (((now,),),) = self.given.read(connection, _TIME)
+        return float(now)
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -182,13 +191,20 @@ def translated_errors(name: str) -> Iterator[None]:
     """Make a DatabaseError of what a driver raises. Nothing of its text is kept but what can hold no value."""
     try:
         yield
-    except SQLAlchemyError as problem:
-        is_away = isinstance(problem, DBAPIError) and (problem.connection_invalidated or problem.statement is None)
-        kind = DatabaseAway if is_away else DatabaseError
+    except (SQLAlchemyError, sqlite3.Error, psycopg.Error) as problem:
+        kind = DatabaseAway if _is_away(problem) else DatabaseError
         failure = kind(f"The database {name} has failed: {failure_text(problem)}.")
     else:
         return
     raise failure
+
+
+def _is_away(problem: BaseException) -> bool:
+    """Tell whether the database cannot be reached, so that no step of a batch is to blame."""
+    if isinstance(problem, DBAPIError):
+        return problem.connection_invalidated or problem.statement is None
+    # A server that ends a connection may say why (class 57, such as 57P01, admin_shutdown), or nothing.
+    return isinstance(problem, psycopg.OperationalError) and (problem.sqlstate or "57")[:2] in ("57", "08")
 
 
 _SQLITE_TEXTS = re.compile(

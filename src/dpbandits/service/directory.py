@@ -68,7 +68,7 @@ def links_of(unit: str | int, database: Database, connection: Connection) -> lis
     )
     keys = [(number, _hashed(unit, key)) for number, key in found]
     rows = BookRows(database, connection)  # of its own: what it reads may change until the experiments are locked
-    rows.read_people(keys)
+    rows.read_ahead(people=keys)
     return [key for key in keys if rows.person(key) not in (None, FORGOTTEN)]
 
 

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -24,7 +24,7 @@ from dpbandits.privacy import Row
 from dpbandits.privacy.ledger import GENESIS
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
-from dpbandits.service.given_rows import insert_text
+from dpbandits.service.given_rows import Read, Write, insert_text
 from dpbandits.service.marks import Mark
 from dpbandits.service.schema import blocks, experiments, ledger
 from dpbandits.service.sql_book import SqlBook
@@ -84,11 +84,20 @@ class ExperimentRow(NamedTuple):
     checked_by: str
 
 
-def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> list[ExperimentRow]:
-    """Lock experiments, in the order of their ids, so that nobody waits for each other, and return their rows."""
+def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> tuple[list[ExperimentRow], float]:
+    """Lock experiments, in the order of their ids, so that nobody waits for each other.
+
+    Returns:
+        Their rows, and the time when they were locked.
+    """
     given = [(number,) for number in sorted(set(ids))]
-    found = database.given.read(connection, _LOCK, [experiments.c.id], given) if given else ()
-    return [ExperimentRow(*row) for row in found]
+    clock = database.clock_reads
+    locked: list[Any] = []
+    time = []
+    if given:
+        locked, *time = database.given.read(connection, Read(_LOCK, (experiments.c.id,), given), *clock)
+    now = time[0][0][0] if time else database.now(connection)
+    return [ExperimentRow(*row) for row in locked], now
 
 
 def open_experiments(
@@ -154,7 +163,7 @@ def _stored_rows(
     given = sorted(behind.items())
     if not given:
         return stored
-    found = database.given.read(connection, _LEDGER, [ledger.c.experiment, ledger.c.number], given)
+    (found,) = database.given.read(connection, Read(_LEDGER, (ledger.c.experiment, ledger.c.number), given))
     for experiment, number, decisions, content, row_hash in found:
         stored[experiment].append((Row(number, heads[experiment], content, row_hash), decisions))
         heads[experiment] = row_hash
@@ -199,12 +208,13 @@ def _predraw_noise(database: Database, connection: Connection, opened: list[Expe
     if not by_id:
         return
     given = [(each,) for each in sorted(by_id)]
-    for experiment, arm in database.given.read(connection, _AWAITED, [blocks.c.experiment], given):
+    (found,) = database.given.read(connection, Read(_AWAITED, (blocks.c.experiment,), given))
+    for experiment, arm in found:
         by_id[experiment].learner.predraw_noise(arm)
 
 
-def write_experiments(database: Database, connection: Connection, changed: list[Experiment]) -> None:
-    """Write the counts, states and new rows of experiments that a transaction has changed."""
+def experiment_writes(changed: list[Experiment]) -> list[Write]:
+    """Return what is to be written of experiments that a transaction has changed: counts, states, rows of ledgers."""
     counted, new_rows = [], []
     for experiment in changed:
         learner = experiment.learner
@@ -216,13 +226,11 @@ def write_experiments(database: Database, connection: Connection, changed: list[
         experiment.made.clear()
         counts = _JSON.encode(learner.counts.snapshot())
         counted.append((experiment.id, experiment.state, experiment.version, counts, len(learner.ledger)))
-    columns = [experiments.c[name] for name in ("id", "state", "version", "counts", "ledger_rows")]
-    if counted:
-        database.given.write(connection, _COUNT, columns, counted)
-    if new_rows:
-        database.given.write(connection, insert_text(ledger), list(ledger.c), new_rows)
+    return [Write(_COUNT, _COUNTED, counted), Write(_ADD_ROW, tuple(ledger.c), new_rows)]
 
 
+_COUNTED = tuple(experiments.c[name] for name in ("id", "state", "version", "counts", "ledger_rows"))
+_ADD_ROW = insert_text(ledger)
 _LOCK = f"""
     SELECT {", ".join(f"experiments.{name}" for name in ExperimentRow._fields)}
     FROM {{given}} CROSS JOIN experiments WHERE experiments.id = given.id ORDER BY experiments.id {{locked}}

@@ -160,9 +160,9 @@ class Writer:
 
     def _opened(
         self, connection: Connection, ids: Iterable[int], rows: BookRows
-    ) -> tuple[dict[int, Experiment], dict[int, DPBanditsError]]:
-        """Return experiments, locked and up to date, and of those that cannot go on the reasons."""
-        locked = locked_rows(self._database, connection, ids)
+    ) -> tuple[dict[int, Experiment], dict[int, DPBanditsError], float]:
+        """Return experiments, locked and up to date, of those that cannot go on the reasons, and the time."""
+        locked, time = locked_rows(self._database, connection, ids)
         self._locked = {row.id for row in locked}
         refused = {row.id: refusal for row in locked if (refusal := self._refusal(row)) is not None}
         self._cache.forget(refused)
@@ -171,7 +171,7 @@ class Writer:
         for experiment in opened.values():
             if experiment.marked_version != experiment.version:  # else this process has written it
                 check_mark(experiment.mark, self._marks.mark(experiment.id), experiment.name)
-        return opened, refused
+        return opened, refused, time
 
     def _refusal(self, row: ExperimentRow) -> DPBanditsError | None:
         """Return why an experiment cannot go on, before anything else of it is believed; None if it can."""
