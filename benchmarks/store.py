@@ -327,7 +327,7 @@ def main() -> None:
     body = "\n".join(sections)
     text_of_all = f"""
 {CALLERS} callers in one process, {EXPERIMENTS} experiments, {OPEN:,} assignments open before it begins, {ROUNDS} rounds
-of {PEOPLE:,} assignments with their rewards. A bare step is one row and one commit in the same database; both take turns.
+of {PEOPLE:,} assignments with rewards. A bare step is one row and one commit in the same database. They take turns.
 CPU in microseconds, callers included; p99 in milliseconds; batch: steps in one transaction; statements: of one.
 
 {body}"""

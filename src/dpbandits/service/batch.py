@@ -51,7 +51,7 @@ class Work:
     time: float
     now: float | None = None
     states: list[tuple[int, ChangeState]] = field(default_factory=list)
-    rewards: list[tuple[int, Reward]] = field(default_factory=list)
+    rewards: list[tuple[int, Reward, int]] = field(default_factory=list)  # with the number of the assignment
     due: list[tuple[int, ReleaseDue]] = field(default_factory=list)
     assigns: list[tuple[int, Assign]] = field(default_factory=list)
     visits: dict[int, Visit] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class Batch:
 
     def _put(self, place: int, step: Step, work: Work) -> None:
         if isinstance(step, Reward):
-            work.rewards.append((place, step))
+            work.rewards.append((place, step, _assignment_number(step.assignment)))
         elif isinstance(step, Assign):
             try:
                 (work.visits[place],) = work.experiment.learner.units.hashed_visits([(step.unit, step.key)])
@@ -171,7 +171,9 @@ class Batch:
         try:
             check_leap(work.time, work.time if latest is None else latest)
         except InvalidInput as problem:
-            for place, _ in [*work.rewards, *work.assigns, *work.due]:
+            refused = [place for place, *_ in work.rewards]
+            refused += [place for place, _ in work.assigns] + [place for place, _ in work.due]
+            for place in refused:
                 self.outcomes[place] = Refusal(problem)
             work.rewards, work.assigns, work.due = [], [], []
         work.now = learner.counts.later(work.time)
@@ -182,8 +184,8 @@ class Batch:
         numbers = [
             (number, assignment)
             for number, work in works
-            for _, step in work.rewards
-            if 0 < (assignment := _assignment_number(step.assignment)) <= work.experiment.learner.counts.assigned
+            for _, _, assignment in work.rewards
+            if 0 < assignment <= work.experiment.learner.counts.assigned
         ]
         visits = [(number, visit) for number, work in works for visit in work.visits.values()]
         self._rows.read_ahead(
@@ -206,8 +208,7 @@ class Batch:
             learner = work.experiment.learner
             if learner.is_sealed:
                 continue
-            for _, step in work.rewards:
-                assignment = _assignment_number(step.assignment)
+            for _, _, assignment in work.rewards:
                 if 0 < assignment <= learner.counts.assigned:
                     place = self._rows.assignment((number, assignment)).place
                     if place.block is not None and not place.is_answered:
@@ -244,9 +245,10 @@ class Batch:
         learner = experiment.learner
         ready = learner.ready_blocks()
         answers = 0
-        for place, step in work.rewards:
+        for place, step, assignment in work.rewards:
             try:
-                self._check_takes_rewards(experiment, step)
+                if experiment.state in ("draft", "archived") or not 0 < assignment <= learner.counts.assigned:
+                    raise _not_found(step)
                 closings = checked_closings([(step.assignment, step.value, step.key)], learner, now)
             except InvalidInput as problem:
                 self.outcomes[place] = Refusal(problem)
@@ -276,11 +278,6 @@ class Batch:
             learner.learn(releases)
         for place, _ in work.due:
             self.outcomes[place] = len(learner.ledger) - before
-
-    def _check_takes_rewards(self, experiment: Experiment, step: Reward) -> None:
-        number = _assignment_number(step.assignment)
-        if not 0 < number <= experiment.learner.counts.assigned or experiment.state in ("draft", "archived"):
-            raise _not_found(step)
 
     def _assign(self, work: Work) -> None:
         experiment, now = work.experiment, work.now

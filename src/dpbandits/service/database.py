@@ -36,6 +36,7 @@ class Database:
     Attributes:
         url: as it was understood.
         path: the file of SQLite; None for PostgreSQL.
+        name: what a person calls it, without a password.
         given: how it is given many rows at once.
     """
 
@@ -46,16 +47,12 @@ class Database:
         if must_exist and self.path is not None and not self.path.is_file():
             raise InvalidInput(f"Expected database={str(self.path)!r} to be a file that exists.")
         self.given: GivenRows = SQLiteRows() if self.is_sqlite else PostgreSQLRows()
+        self.name = str(self.path) if self.is_sqlite else self.url.set(drivername="postgresql").render_as_string()
         self._clock = clock
         self._engine = self._sqlite_engine() if self.is_sqlite else self._postgresql_engine()
 
     def __repr__(self) -> str:
         return f"<Database {self.name}>"
-
-    @property
-    def name(self) -> str:
-        """What a person calls it, without a password; the same text opens it again."""
-        return str(self.path) if self.is_sqlite else self.url.set(drivername="postgresql").render_as_string()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
