@@ -25,7 +25,7 @@ from sqlalchemy import Connection, text
 import dpbandits as dpb
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.reward_scale import RewardScale
-from dpbandits.service.beginning import begin_experiment
+from dpbandits.service.beginning import insert_experiment
 from dpbandits.service.book_rows import _ADD, _ANSWER
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.steps import Assign, Reward
@@ -136,7 +136,7 @@ def filled(store: Store, writer: Writer) -> None:
     """Begin the experiments, and leave assignments open."""
     terms = Terms.computed(configuration())
     for number in range(EXPERIMENTS):
-        begin_experiment(store.database, store.marks, f"trial-{number}", configuration(), terms)
+        insert_experiment(store, f"trial-{number}", configuration(), terms, "running")
     for first in range(0, OPEN, 500):
         futures = writer.submit_many(
             [Assign(f"trial-{n % EXPERIMENTS}", f"open {n}") for n in range(first, first + 500)]
@@ -208,7 +208,7 @@ def bare(store: Store, pool: int, numbers: Iterator[int]) -> Callable[[int, int]
 
 @contextmanager
 def opened(url: str, state: Path) -> Iterator[tuple[Store, Writer]]:
-    with Store(url, state) as store, Writer(store.database, store.marks) as writer:
+    with Store(url, state) as store, Writer(store) as writer:
         yield store, writer
 
 
@@ -271,7 +271,7 @@ def start_once(url: str, state: str) -> None:
 def warm_up() -> None:
     """Load what is loaded once, such as OpenDP."""
     with tempfile.TemporaryDirectory() as folder, opened(f"{folder}/x.db", Path(folder)) as (store, writer):
-        begin_experiment(store.database, store.marks, "x", configuration(), Terms.computed(configuration()))
+        insert_experiment(store, "x", configuration(), Terms.computed(configuration()), "running")
         writer.take(Assign("x", 1))
 
 
@@ -285,7 +285,7 @@ def starts(full: tuple[str, Path], empty: tuple[str, Path]) -> list[list[str]]:
     with opened(*empty) as (store, _):
         terms = Terms.computed(configuration())
         for number in range(EXPERIMENTS):
-            begin_experiment(store.database, store.marks, f"trial-{number}", configuration(), terms)
+            insert_experiment(store, f"trial-{number}", configuration(), terms, "running")
     found: dict[str, list[tuple[float, float]]] = {"full": [], "empty": []}
     for _ in range(3 if QUICK else 11):
         for name, (url, state) in (("full", full), ("empty", empty)):

@@ -13,7 +13,7 @@ import dpbandits as dpb
 from dpbandits.live.configuration import Configuration, Terms, declared_horizon
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.policies import Policy
-from dpbandits.service.beginning import begin_experiment
+from dpbandits.service.beginning import insert_experiment
 from dpbandits.service.database import Clock
 from dpbandits.service.store import Store
 from postgresql_server import MissingServer, PostgreSQLServer
@@ -102,6 +102,4 @@ def configured(policy: Policy = POLICY, arms: int | Sequence[str] = ("A", "B"), 
 def begun(store: Store, name: str, configuration: Configuration | None = None, state: Any = "running") -> int:
     """Begin an experiment, and return its id."""
     configuration = configured() if configuration is None else configuration
-    return begin_experiment(
-        store.database, store.marks, name, configuration, Terms.computed(configuration), state=state
-    )
+    return insert_experiment(store, name, configuration, Terms.computed(configuration), state)

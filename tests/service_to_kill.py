@@ -57,8 +57,8 @@ def say(*words: object) -> None:
 def serve(url: str, state: str, path: str, workers: int, number: int) -> None:
     """Write for workers, and show what was released."""
     with Store(url, state) as store:
-        writer = Writer(store.database, store.marks, make_source=lambda name, bits: TelltaleNoise(number))
-        Ticker(store.database, writer)
+        writer = Writer(store, make_source=lambda name, bits: TelltaleNoise(number))
+        Ticker(store, writer)
         WriterServer(writer, path)
         command = [sys.executable, str(Path(__file__)), "work", path]
         processes = WorkerProcesses(command, workers)

@@ -175,7 +175,7 @@ def test_a_full_disk_fails_the_step_and_the_next_one_works(place: Place) -> None
     """SQLite may get no larger; a server of PostgreSQL says what it says then. (`make torture` fills a real disk.)"""
     with place.store() as store:
         begun(store, "trial", configured(horizon=10**6))
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             first = writer.take(Assign("trial", 0))
             if place.kind == SQLITE:
                 with store.database.writing() as connection:
@@ -222,7 +222,7 @@ _DISK_FULL = """
 def test_a_server_that_goes_away_and_comes_back(postgresql_place: Place) -> None:
     with postgresql_place.store() as store:
         begun(store, "trial")
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             first = writer.take(Assign("trial", 1))
             server().stop()
             for _ in range(3):
@@ -237,7 +237,7 @@ def test_a_file_that_somebody_else_locks(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(database, "_PATIENCE", 0.05)
     with Store(tmp_path / "x.db") as store:
         begun(store, "trial")
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             writer.take(Assign("trial", 1))
             other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
@@ -265,7 +265,7 @@ def test_a_commit_whose_answer_is_lost_counts_once_when_it_is_asked_again(
             raise database.UnknownOutcome("Whether this step was taken is not known. Ask again, with the same key.")
         commit(name, connection, transaction)
 
-    with Writer(store.database, store.marks) as writer:
+    with Writer(store) as writer:
         first, second = (writer.take(Assign("trial", person)) for person in (1, 2))
         monkeypatch.setattr(database, "_commit", failing)
         for step in (Reward(first.id, 0.5, "key"), Assign("trial", 3)):

@@ -151,7 +151,7 @@ def check_sums(store: Store, journal: Journal) -> Counter[int]:
     Returns:
         How many releases every writer has drawn.
     """
-    with Writer(store.database, store.marks, make_source=lambda name, bits: TelltaleNoise(7)) as writer:
+    with Writer(store, make_source=lambda name, bits: TelltaleNoise(7)) as writer:
         for name, (reward, key) in journal.begun.items():
             if name not in journal.taken | journal.late:
                 try:

@@ -23,7 +23,7 @@ CUMULATIVE = dpb.DPUCBInt(epsilon=90.0, delta=0.0, horizon=300)
 
 
 def played(store: Store, people: range, name: str = "trial", answer: bool = True) -> list[str]:
-    with Writer(store.database, store.marks) as writer:
+    with Writer(store) as writer:
         ids = []
         for person in people:
             given = writer.take(Assign(name, person))
@@ -75,7 +75,7 @@ def test_rewards_that_are_missing_are_noticed(place: Place, tmp_path: Path) -> N
         begun(store, "trial")
         (first,) = played(store, range(1), answer=False)
         place.save(tmp_path / "copy")
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             writer.take(Reward(first, 1.0))
     place.put_back(tmp_path / "copy")
     with pytest.raises(dpb.DatabaseError, match="'trial' cannot go on"):
@@ -113,7 +113,7 @@ def test_a_database_that_is_put_back_while_a_writer_works_is_noticed(postgresql_
     place = postgresql_place
     with place.store() as store:
         begun(store, "trial")
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             writer.take(Assign("trial", 1))
             place.save(tmp_path / "copy")
             writer.take(Assign("trial", 2))
@@ -139,7 +139,7 @@ def test_an_accepted_copy_releases_nothing_any_more_and_says_so(place: Place, tm
         (again,) = played(store, range(5, 6), answer=False)
         assert again.split("-")[1] == "6"
         assert again.split("-")[0] != lost[0].split("-")[0]
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             for name in lost[:2]:
                 with pytest.raises(dpb.NotFound):
                     writer.take(Reward(name, 1.0))
@@ -296,7 +296,7 @@ def test_marks_that_cannot_be_written_hide_what_was_committed(store: Store, monk
             raise OSError(28, "No space left on device")
         return write(file, content, place)
 
-    with Writer(store.database, store.marks) as writer:
+    with Writer(store) as writer:
         first = writer.take(Assign("trial", 1))
         monkeypatch.setattr(os, "pwrite", failing)
         for step in (Assign("trial", 2), Reward(first.id, 1.0, "key")):
@@ -313,7 +313,7 @@ def test_a_mark_is_on_disk_before_anybody_sees_a_release(store: Store, monkeypat
     begun(store, "trial")
     forced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda file: forced.append(file))
-    with Writer(store.database, store.marks) as writer:
+    with Writer(store) as writer:
         rows = 1
         for person in range(30):
             given = writer.take(Assign("trial", person))

@@ -104,7 +104,7 @@ def played_by_store(
     with place.store(clock=clock) as store:
         begun(store, "trial", configured(policy, ARMS, **options))
         begun(store, "another")
-        with Writer(store.database, store.marks, make_source=lambda name, bits: noise, most_learners=1) as writer:
+        with Writer(store, make_source=lambda name, bits: noise, most_learners=1) as writer:
             tag = writer.take(Assign("trial", "first")).id.split("-")[0]
             seen: list[Any] = []
             for what, *rest in steps:

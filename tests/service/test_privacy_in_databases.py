@@ -75,9 +75,7 @@ def watched(
         begun(store, "trial", configured(policy, 3, window=WINDOW, timing=timing, horizon=400))
         with store.database.writing() as connection:
             connection.execute(update(experiments).values(tag="tag"))
-        writer = stack.enter_context(
-            Writer(store.database, store.marks, make_source=lambda name, bits: SharedNoise(5, bits))
-        )
+        writer = stack.enter_context(Writer(store, make_source=lambda name, bits: SharedNoise(5, bits)))
 
         def look(what: object) -> None:
             overview = acknowledged_overview(store, "trial")
@@ -96,7 +94,7 @@ def watched(
                     break
                 now[0] = max(now[0], min(when, next_tick))
                 if next_tick <= when:
-                    look(look_for_due_blocks(store.database, writer))
+                    look(look_for_due_blocks(store, writer))
                     next_tick += ticks
                     continue
                 answers.remove((when, number, name))
@@ -112,7 +110,7 @@ def watched(
                 if answer.delay is not None:
                     answers.append((now[0] + answer.delay, assigned, each.id))
         now[0] += WINDOW
-        look(look_for_due_blocks(store.database, writer))
+        look(look_for_due_blocks(store, writer))
         with store.database.reading() as connection:
             found = connection.execute(select(assignments.c.number, assignments.c.arm, assignments.c.block))
             seen.places = {number: (arm, block) for number, arm, block in found}
@@ -206,9 +204,7 @@ def test_every_release_is_the_sum_of_just_the_rewards_of_its_places(place: Place
         for name, options in names.items():
             begun(stores[0], name, configured(rewards=RewardScale(default=DEFAULT), grid_bits=GRID_BITS, **options))
         writers = [
-            stack.enter_context(
-                Writer(each.database, each.marks, make_source=lambda name, bits: ConstantNoise(bits), most_learners=3)
-            )
+            stack.enter_context(Writer(each, make_source=lambda name, bits: ConstantNoise(bits), most_learners=3))
             for each in stores
         ]
         acknowledged: dict[tuple[str, int], float] = {}

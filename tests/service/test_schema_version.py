@@ -86,7 +86,7 @@ def test_a_database_of_an_earlier_version_is_upgraded_on_request_and_goes_on(pla
         place.store()
     assert output_of("marks", "adopt", *options, "--state", str(place.state))[0] == 0
     with place.store() as store:
-        with Writer(store.database, store.marks) as writer:
+        with Writer(store) as writer:
             assert not writer.take(Assign("trial", "p-1")).is_new
             assert writer.take(Assign("trial", "p-3")).id == ""
             assert writer.take(Reward("0011223344556677-1", 0.0, "k0")) is None

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @contextmanager
 def writer_of(store: Store, **options: Any) -> Iterator[Writer]:
-    with Writer(store.database, store.marks, make_source=lambda name, bits: ConstantNoise(bits), **options) as writer:
+    with Writer(store, make_source=lambda name, bits: ConstantNoise(bits), **options) as writer:
         yield writer
 
 
@@ -200,7 +200,7 @@ def test_the_queue_is_bounded_and_a_step_that_finds_it_full_is_not_taken(store: 
 
 def test_what_waits_is_taken_before_the_writer_ends_and_nothing_after(store: Store) -> None:
     begun(store, "trial")
-    writer = Writer(store.database, store.marks)
+    writer = Writer(store)
     with held(store):
         futures = [writer.submit(Assign("trial", number)) for number in range(20)]
     writer.close()
@@ -316,10 +316,10 @@ def test_the_ticker_releases_what_is_due_and_nothing_else(place: Place) -> None:
                         writer.take(Reward(given.id, 1.0))
             writer.take(ChangeState("stopped", "stopped"))
             now[0] += 59.9
-            assert look_for_due_blocks(store.database, writer) == 0
+            assert look_for_due_blocks(store, writer) == 0
             now[0] += 0.1
-            assert look_for_due_blocks(store.database, writer) == 4
-            assert look_for_due_blocks(store.database, writer) == 0
+            assert look_for_due_blocks(store, writer) == 4
+            assert look_for_due_blocks(store, writer) == 0
         assert {name: len(acknowledged_overview(store, name).ledger) for name in ("sealed", "stopped", "open")} == {
             "sealed": 3,
             "stopped": 1,
@@ -333,7 +333,7 @@ def test_a_ticker_looks_by_itself(place: Place) -> None:
         with writer_of(store) as writer:
             for number in range(4):
                 writer.take(Assign("trial", number))
-            ticker = Ticker(store.database, writer)
+            ticker = Ticker(store, writer)
             while len(acknowledged_overview(store, "trial").ledger) < 3:
                 threading.Event().wait(0.05)
             ticker.close()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 def served(tmp_path: Path) -> Iterator[tuple[Writer, Path]]:
     with Store(tmp_path / "x.db") as store:
         begun(store, "trial")
-        with Writer(store.database, store.marks, most_waiting=50) as writer:
+        with Writer(store, most_waiting=50) as writer:
             server = WriterServer(writer, tmp_path / "socket")
             yield writer, server.path
             server.close()

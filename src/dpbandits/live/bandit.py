@@ -15,23 +15,21 @@ from dpbandits._frames import clean
 from dpbandits._phrases import count_text
 from dpbandits.errors import InvalidInput, JournalError
 from dpbandits.live import persistence
-from dpbandits.live.arms import arm_names
 from dpbandits.live.assignments import Assignment
 from dpbandits.live.book import FORGOTTEN
 from dpbandits.live.closings import Closing, PassedAnswer, check_open, checked_closings
-from dpbandits.live.configuration import Configuration, Terms, declared_horizon
+from dpbandits.live.configuration import Terms, requested_configuration
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.live.experiment_view import ExperimentView
 from dpbandits.live.journal import Journal, journal_at
 from dpbandits.live.learner import Learner
 from dpbandits.live.live_noise import live_source
 from dpbandits.live.logged_steps import LoggedSteps
-from dpbandits.live.reward_scale import OutOfBounds, RewardScale
+from dpbandits.live.reward_scale import OutOfBounds
 from dpbandits.live.rollback_witness import Witness, ask_witness, validated_witness
-from dpbandits.live.shares import validated_shares
 from dpbandits.live.step_lock import StepLock
-from dpbandits.live.timing import Clock, Timing, validated_clock, validated_timing, validated_window
-from dpbandits.live.units import Visit, validated_contributions
+from dpbandits.live.timing import Clock, Timing, validated_clock
+from dpbandits.live.units import Visit
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy
 from dpbandits.policies.labels import label
@@ -105,21 +103,22 @@ class Bandit(ExperimentView):
     ) -> None:
         _validate.check_kind(Policy, "a policy, such as recommended(epsilon=1)", policy=policy)
         source = live_source(noise)
-        names, window = arm_names(arms), validated_window(window)
-        configuration = Configuration(
-            policy=policy,
-            arms=names,
-            horizon=declared_horizon(policy, horizon),
-            rewards=RewardScale(reward_bounds, out_of_bounds, default_reward),
-            contributions=validated_contributions(contributions),
-            accept_delta=_validate.flag(accept_delta=accept_delta),
-            grid_bits=source.grid_bits,
-            sticky=True if sticky is None else _validate.flag(sticky=sticky),
+        configuration = requested_configuration(
+            policy,
+            arms,
+            horizon=horizon,
+            reward_bounds=reward_bounds,
+            out_of_bounds=out_of_bounds,
+            default_reward=default_reward,
+            contributions=contributions,
+            sticky=True if sticky is None else sticky,
+            accept_delta=accept_delta,
             window=window,
-            timing=validated_timing(timing, window),
-            shares=validated_shares(shares, names),
+            timing=timing,
+            shares=shares,
+            grid_bits=source.grid_bits,
         )
-        clock = validated_clock(clock, window)
+        clock = validated_clock(clock, configuration.window)
         witness = validated_witness(witness)
         opened_journal = journal_at(journal, mark)
         try:

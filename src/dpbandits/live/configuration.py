@@ -5,7 +5,7 @@ bandit begins, and written down: the same numbers are used wherever the bandit g
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from dpbandits import _validate
 from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
-from dpbandits.live.arms import number_of_arm, numbers_of
+from dpbandits.live.arms import arm_names, number_of_arm, numbers_of
 from dpbandits.live.names_on_disk import (
     current_live_settings,
     guarantee_from,
@@ -21,9 +21,10 @@ from dpbandits.live.names_on_disk import (
     written_form,
     written_guarantee,
 )
-from dpbandits.live.reward_scale import RewardScale
-from dpbandits.live.shares import checked_shares
+from dpbandits.live.reward_scale import OutOfBounds, RewardScale
+from dpbandits.live.shares import checked_shares, validated_shares
 from dpbandits.live.timing import Timing, validated_timing, validated_window
+from dpbandits.live.units import validated_contributions
 from dpbandits.policies import Policy
 from dpbandits.policies.policy import MAX_HORIZON
 from dpbandits.privacy import Guarantee, group_guarantee
@@ -208,6 +209,39 @@ def check_delta(delta: float, horizon: float) -> None:
     raise InvalidInput(
         f"Expected delta={delta:.3g} in [0, {0.1 / horizon:.3g}], which is 1/(10 horizon): "
         "more could give up single people. Pass accept_delta=True to allow it."
+    )
+
+
+def requested_configuration(
+    policy: Policy,
+    arms: int | Sequence[str | int],
+    *,
+    horizon: int | None,
+    reward_bounds: tuple[float, float],
+    out_of_bounds: OutOfBounds,
+    default_reward: float | None,
+    contributions: int,
+    sticky: bool,
+    accept_delta: bool,
+    window: float | None,
+    timing: Timing,
+    shares: Mapping[str | int, float] | None,
+    grid_bits: int,
+) -> Configuration:
+    """Return what somebody asks for, as `Bandit` takes it, checked. Nothing is computed of it yet."""
+    names, window = arm_names(arms), validated_window(window)
+    return Configuration(
+        policy=policy,
+        arms=names,
+        horizon=declared_horizon(policy, horizon),
+        rewards=RewardScale(reward_bounds, out_of_bounds, default_reward),
+        contributions=validated_contributions(contributions),
+        accept_delta=_validate.flag(accept_delta=accept_delta),
+        grid_bits=grid_bits,
+        sticky=_validate.flag(sticky=sticky),
+        window=window,
+        timing=validated_timing(timing, window),
+        shares=validated_shares(shares, names),
     )
 
 

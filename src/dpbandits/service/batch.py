@@ -263,6 +263,8 @@ class Batch:
                 learner.answer([Answer(number, reward, key)], ready)
                 answers += 1
         experiment.is_changed |= answers > 0
+        for place, _ in work.due:
+            self.outcomes[place] = 0
         may_release = experiment.state in ("running", "paused")
         if not may_release or (learner.is_sealed and not work.hands_out):
             return

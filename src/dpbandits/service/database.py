@@ -116,8 +116,12 @@ class Database:
 
         @event.listens_for(engine, "do_connect")
         def made_private(*_: Any) -> None:
-            with suppress(FileExistsError):  # what is there keeps its mode; files beside it get the same one
+            try:  # what is there keeps its mode; files beside it get the same one
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                pass
+            except OSError as problem:
+                raise DatabaseError(f"The database {path} cannot be made: {problem.strerror}.") from None
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _: Any) -> None:
@@ -147,7 +151,7 @@ class Database:
                 cursor.execute("SET enable_mergejoin = off")
                 # A host that has stopped in the middle of a transaction holds up the others no longer than this.
                 cursor.execute(f"SET lock_timeout = '{_PATIENCE:g}s'")
-                cursor.execute(f"SET idle_in_transaction_session_timeout = '{_PATIENCE:g}s'")
+                cursor.execute(f"SET idle_in_transaction_session_timeout = '{_PATIENCE / 2:g}s'")
                 (fsync,) = cursor.execute("SHOW fsync").fetchone()
             connection.commit()
             if fsync != "on":

@@ -36,11 +36,6 @@ class Directory:
         self._by_name: dict[str, int] = {}
         self._by_tag: dict[str, int] = {}
 
-    def clear(self) -> None:
-        """Forget all that was found."""
-        self._by_name.clear()
-        self._by_tag.clear()
-
     def experiments_of(self, steps: Sequence[Step], connection: Connection) -> list[int | None]:
         """Return the id of the experiment of every step; None where there is none, or the step is about a person."""
         names = [None if isinstance(step, Forget | Reward) else step.experiment for step in steps]

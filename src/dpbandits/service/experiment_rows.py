@@ -7,13 +7,13 @@ a start but releases, and however many assignments are open, none of them is loa
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from dpbandits.errors import DatabaseError, LedgerError
+from dpbandits.errors import DatabaseError, DPBanditsError, LedgerError
 from dpbandits.live.configuration import Terms
 from dpbandits.live.learner import Learner
 from dpbandits.live.live_noise import UndrawableNoise
@@ -103,12 +103,12 @@ def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) 
 def open_experiments(
     database: Database,
     connection: Connection,
-    locked: Iterable[ExperimentRow],
+    locked: Sequence[ExperimentRow],
     known: Mapping[int, Experiment],
     rows: BookRows,
     make_source: MakeSource,
-) -> dict[int, Experiment]:
-    """Return experiments as they are now: loaded, or brought up to date. Their books are of this transaction.
+) -> tuple[dict[int, Experiment], dict[int, DatabaseError]]:
+    """Load experiments, or bring them up to date. Their books are of this transaction.
 
     Args:
         database: where they are.
@@ -117,33 +117,45 @@ def open_experiments(
         known: what this process remembers of some of them.
         rows: what their books have read.
         make_source: makes noise sources.
+
+    Returns:
+        Those that can be read, and why the others cannot. What is remembered of these is not to be used any more.
     """
-    locked = list(locked)
     behind = {
         row.id: len(known[row.id].learner.ledger) if row.id in known else 0
         for row in locked
         if row.id not in known or known[row.id].version != row.version
     }
     stored = _stored_rows(database, connection, behind, known)
-    opened, changed_arms = {}, []
+    opened: dict[int, Experiment] = {}
+    unreadable: dict[int, DatabaseError] = {}
     for row in locked:
-        experiment = known.get(row.id)
-        if experiment is None:
-            experiment = _loaded(row, stored[row.id], rows, make_source)
-            changed_arms.append(experiment)
-        else:
-            experiment.learner.book = SqlBook(rows, row.id, experiment.learner.schedule.is_cumulative)
-            if experiment.version != row.version:
-                made = stored[row.id]
-                experiment.learner.catch_up(json.loads(row.counts), made)
-                if made:
-                    changed_arms.append(experiment)
-        experiment.state, experiment.version, experiment.is_changed = row.state, row.version, False
-        if len(experiment.learner.ledger) != row.ledger_rows:
-            raise DatabaseError(f"The ledger of experiment {row.name!r} has lost rows. {row.ledger_rows} are counted.")
-        opened[row.id] = experiment
-    _predraw_noise(database, connection, changed_arms)
-    return opened
+        try:
+            opened[row.id] = _opened(row, known.get(row.id), stored[row.id], rows, make_source)
+        except Exception as problem:  # noqa: BLE001  (whatever somebody has written there)
+            reason = str(problem) if isinstance(problem, DPBanditsError) else f"{type(problem).__name__}."
+            unreadable[row.id] = DatabaseError(f"Experiment {row.name!r} cannot be read: {reason}")
+    _predraw_noise(database, connection, [opened[number] for number in behind if number in opened])
+    return opened, unreadable
+
+
+def _opened(
+    row: ExperimentRow,
+    experiment: Experiment | None,
+    stored: list[tuple[Row, int]],
+    rows: BookRows,
+    make_source: MakeSource,
+) -> Experiment:
+    if experiment is None:
+        experiment = _loaded(row, stored, rows, make_source)
+    else:
+        experiment.learner.book = SqlBook(rows, row.id, experiment.learner.schedule.is_cumulative)
+        if experiment.version != row.version:
+            experiment.learner.catch_up(json.loads(row.counts), stored)
+    experiment.state, experiment.version, experiment.is_changed = row.state, row.version, False
+    if len(experiment.learner.ledger) != row.ledger_rows:
+        raise DatabaseError(f"its ledger has lost rows, {row.ledger_rows:,} are counted.")
+    return experiment
 
 
 def read_experiment(database: Database, connection: Connection, number: int, rows: BookRows) -> Experiment:
@@ -172,12 +184,12 @@ def _stored_rows(
 
 def _loaded(row: ExperimentRow, stored: list[tuple[Row, int]], rows: BookRows, make_source: MakeSource) -> Experiment:
     if not stored or stored[0][0].number != 0:
-        raise DatabaseError(f"The ledger of experiment {row.name!r} has lost its row 0.")
+        raise DatabaseError("its ledger has lost row 0.")
     content = stored[0][0].content
     configuration = configuration_of(content)
     terms = Terms.from_dict(configuration, content)
     if content != {**configuration.to_dict(), **terms.to_dict(configuration.file_format)}:
-        raise DatabaseError(f"Row 0 of the ledger of experiment {row.name!r} is not what it was written as.")
+        raise DatabaseError("row 0 of its ledger is not what it was written as.")
     check_terms(configuration, terms)
     learner = Learner(
         configuration,
@@ -198,7 +210,7 @@ def _loaded(row: ExperimentRow, stored: list[tuple[Row, int]], rows: BookRows, m
     try:
         learner.ledger.verify()
     except LedgerError as problem:
-        raise DatabaseError(f"The ledger of experiment {row.name!r} is broken. {problem}") from None
+        raise DatabaseError(f"its ledger is broken. {problem}") from None
     return Experiment(row.id, row.name, row.identity, row.state, learner, row.version)
 
 

@@ -162,7 +162,11 @@ def _exhaust(database: Database, connection: Connection, found: list[Behind]) ->
     """End all releases of experiments, and let no answer in that was meant for the lost ones."""
     rows = BookRows(database, connection)
     locked, _ = locked_rows(database, connection, [each.id for each in found])
-    opened = open_experiments(database, connection, locked, {}, rows, lambda name, grid_bits: SecureNoise(grid_bits))
+    opened, unreadable = open_experiments(
+        database, connection, locked, {}, rows, lambda name, grid_bits: SecureNoise(grid_bits)
+    )
+    for problem in unreadable.values():
+        raise problem
     for each in found:
         experiment, stored = opened[each.id], each.stored
         assert stored is not None

@@ -6,9 +6,9 @@ import threading
 from sqlalchemy import select
 
 from dpbandits.errors import DPBanditsError
-from dpbandits.service.database import Database
 from dpbandits.service.schema import blocks, experiments
 from dpbandits.service.steps import ReleaseDue
+from dpbandits.service.store import Store
 from dpbandits.service.writer import Writer
 
 _INTERVAL = 1.0  # seconds
@@ -19,12 +19,12 @@ class Ticker:
     """Looks every second for what is due, in a thread of its own.
 
     Args:
-        database: where it looks.
+        store: where it looks.
         writer: which releases.
     """
 
-    def __init__(self, database: Database, writer: Writer) -> None:
-        self._database = database
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self._store = store
         self._writer = writer
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._look_again_and_again, name="dpbandits ticker", daemon=True)
@@ -38,17 +38,17 @@ class Ticker:
     def _look_again_and_again(self) -> None:
         while not self._is_over.wait(_INTERVAL):
             try:
-                look_for_due_blocks(self._database, self._writer)
+                look_for_due_blocks(self._store, self._writer)
             except DPBanditsError as problem:
                 _LOG.warning("What is due could not be released. %s", problem)
 
 
-def look_for_due_blocks(database: Database, writer: Writer) -> int:
+def look_for_due_blocks(store: Store, writer: Writer) -> int:
     """Have everything released that is due now, and return how many blocks that were."""
-    with database.reading() as connection:
+    with store.database.reading() as connection:
         due = select(experiments.c.name).where(
             blocks.c.experiment == experiments.c.id,
-            blocks.c.is_full & (blocks.c.until <= database.now(connection)),
+            blocks.c.is_full & (blocks.c.until <= store.database.now(connection)),
             experiments.c.state.in_(["running", "paused"]),
         )
         names = connection.scalars(due.distinct()).all()

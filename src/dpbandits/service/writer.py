@@ -24,17 +24,19 @@ from dpbandits.errors import DatabaseError, DPBanditsError, QueueFull, StepError
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.service.batch import Batch, Refusal
 from dpbandits.service.book_rows import BookRows
-from dpbandits.service.database import Database, DatabaseAway, UnknownOutcome
+from dpbandits.service.database import DatabaseAway, UnknownOutcome
 from dpbandits.service.directory import Directory
 from dpbandits.service.experiment_rows import Experiment, ExperimentRow, MakeSource, locked_rows, open_experiments
 from dpbandits.service.learner_cache import LearnerCache
-from dpbandits.service.marks import Mark, Marks, check_mark
+from dpbandits.service.marks import Mark, check_mark
 from dpbandits.service.promise_checks import PromiseChecks
 from dpbandits.service.steps import Step
+from dpbandits.service.store import Store
 
 _MOST_IN_A_BATCH = 512
 _MOST_WAITING = 10_000
-# Seconds to wait for those who were answered just now: most come again at once, and a batch with them costs little more.
+# Seconds to wait for those who were answered just now: most come again at once, and a batch with them costs little
+# more.
 # With 32 callers that makes batches of 31 of what were batches of 16, and a quarter more steps a second.
 _LINGER = 0.0005
 
@@ -43,8 +45,7 @@ class Writer:
     """Takes the steps of experiments, many in one transaction.
 
     Args:
-        database: where they are written.
-        marks: of the experiments in it.
+        store: where they are written.
         most_waiting: how many steps may wait; one more is refused.
         most_learners: how many experiments are remembered at a time.
         make_source: makes noise sources, for tests; secure ones by default.
@@ -52,26 +53,25 @@ class Writer:
 
     def __init__(
         self,
-        database: Database,
-        marks: Marks,
+        store: Store,
         *,
         most_waiting: int = _MOST_WAITING,
         most_learners: int = 1000,
         make_source: MakeSource | None = None,
     ) -> None:
-        self._database = database
-        self._marks = marks
+        self._database = store.database
+        self._marks = store.marks
         self._most_waiting = _validate.integer("[1, 10000000]", most_waiting=most_waiting)
         self._make_source = _secure_source if make_source is None else make_source
         self._cache = LearnerCache(_validate.integer("[1, 10000000]", most_learners=most_learners))
-        self._checks = PromiseChecks(database)
+        self._checks = PromiseChecks(store.database)
         self._directory = Directory()
         self._locked: set[int] = set()  # the experiments of the transaction that is under way
         self._waiting: deque[tuple[Step, Future[Any]]] = deque()
         self._came = threading.Condition()
         self._wanted = 1  # so many steps wake the writer
         self._is_closing = False
-        self._thread = threading.Thread(target=self._write_all, name="dpbandits writer", daemon=True)
+        self._thread = threading.Thread(target=self._write_to_the_end, name="dpbandits writer", daemon=True)
         self._thread.start()
 
     def submit(self, step: Step) -> "Future[Any]":
@@ -86,6 +86,8 @@ class Writer:
     def submit_many(self, steps: Sequence[Step]) -> "list[Future[Any]]":
         """Put steps into the queue, all or none, and return what will have their answers."""
         futures: list[Future[Any]] = [Future() for _ in steps]
+        for future in futures:
+            future.set_running_or_notify_cancel()  # a step that waits is taken: it cannot be cancelled any more
         with self._came:
             if self._is_closing:
                 raise StepError("The writer was closed: it takes no more steps.")
@@ -121,6 +123,18 @@ class Writer:
 
     # ---- in the thread that writes
 
+    def _write_to_the_end(self) -> None:
+        """Write until the writer is closed. Should that fail, nobody waits for ever."""
+        try:
+            self._write_all()
+        finally:
+            with self._came:
+                self._is_closing = True
+                left = [future for _, future in self._waiting]
+                self._waiting.clear()
+            for future in left:
+                future.set_exception(StepError("The writer has ended: this step was not taken."))
+
     def _write_all(self) -> None:
         expected = 1  # steps in a batch, if all who were answered come again at once
         while True:
@@ -137,7 +151,8 @@ class Writer:
             outcomes = self._taken([step for step, _ in entries])
             for (_, future), outcome in zip(entries, outcomes, strict=True):
                 if isinstance(outcome, Refusal):
-                    future.set_exception(outcome.error)
+                    # One of its own for everybody, without the frames of this one.
+                    future.set_exception(type(outcome.error)(str(outcome.error)))
                 else:
                     future.set_result(outcome)
             expected = min(len(entries) + len(self._waiting), _MOST_IN_A_BATCH)
@@ -147,10 +162,10 @@ class Writer:
         try:
             return self._together(steps)
         except (DatabaseAway, UnknownOutcome) as problem:
-            return [Refusal(type(problem)(str(problem))) for _ in steps]
+            return [Refusal(problem)] * len(steps)
         except DPBanditsError as problem:
             if len(steps) == 1:
-                return [Refusal(type(problem)(str(problem)))]  # without the frames of this one
+                return [Refusal(problem)]
         return [outcome for step in steps for outcome in self._taken([step])]
 
     @clean
@@ -178,18 +193,21 @@ class Writer:
         refused = {row.id: refusal for row in locked if (refusal := self._refusal(row)) is not None}
         self._cache.forget(refused)
         sound = [row for row in locked if row.id not in refused]
-        opened = open_experiments(self._database, connection, sound, self._cache.known, rows, self._make_source)
+        opened, unreadable = open_experiments(
+            self._database, connection, sound, self._cache.known, rows, self._make_source
+        )
+        self._cache.forget(unreadable)
         for experiment in opened.values():
             if experiment.marked_version != experiment.version:  # else this process has written it
                 check_mark(experiment.mark, self._marks.mark(experiment.id), experiment.name)
-        return opened, refused, time
+        return opened, {**refused, **unreadable}, time
 
     def _refusal(self, row: ExperimentRow) -> DPBanditsError | None:
         """Return why an experiment cannot go on, before anything else of it is believed; None if it can."""
         try:
             check_mark(Mark(row.identity, row.version, row.ledger_rows, None), self._marks.mark(row.id), row.name)
         except DatabaseError as problem:
-            return DatabaseError(str(problem))
+            return problem
         return self._checks.refusal(row)
 
     def _mark(self, experiments: Sequence[Experiment]) -> None:

@@ -43,14 +43,13 @@ class WriterServer:
         self._socket = socket.socket(socket.AF_UNIX)
         with suppress(FileNotFoundError):
             os.unlink(self.path)
-        before = os.umask(0o177)
+        os.fchmod(self._socket.fileno(), 0o600)  # which its name will have
         try:
             self._socket.bind(str(self.path))
+            self._socket.listen(_BACKLOG)
         except OSError as problem:
+            self._socket.close()
             raise DatabaseError(f"The socket {self.path} cannot be made: {problem.strerror or problem}.") from None
-        finally:
-            os.umask(before)
-        self._socket.listen(_BACKLOG)
         self._connections: set[socket.socket] = set()
         threading.Thread(target=self._accept, name="dpbandits socket", daemon=True).start()
 
@@ -123,6 +122,7 @@ class WriterClient:
     def submit(self, step: Step) -> "Future[Any]":
         """Send a step, and return what will have its answer."""
         future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()  # once it is sent it cannot be cancelled any more
         with self._lock:
             if self._is_lost:
                 raise StepError("The process that writes has ended: it takes no more steps.")
