@@ -13,8 +13,8 @@ import dpbandits as dpb
 from dpbandits.service import book_rows, database, experiment_rows
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
-from dpbandits.service.given_rows import Read, SQLiteRows, Write, _sqlite_text, insert_text
-from dpbandits.service.schema import assignments, blocks, experiments
+from dpbandits.service.given_rows import Read, SQLiteRows, Write, _sqlite_writing, insert_text
+from dpbandits.service.schema import assignments, blocks
 from dpbandits.service.steps import Assign, Reward
 from dpbandits.service.store import Store
 from dpbandits.service.writer import Writer
@@ -30,7 +30,7 @@ READ = [
     (book_rows._ANSWERED_BLOCKS, book_rows._ARM, (1, 0), False),
     (book_rows._DUE, book_rows._EXPERIMENT, (1,), True),
     (book_rows._RELEASED, book_rows._ARM, (1, 0), False),
-    (experiment_rows._LOCK, [experiments.c.id], (1,), False),
+    (experiment_rows._LOCK, book_rows._EXPERIMENT, (1,), False),
     (experiment_rows._AWAITED, book_rows._EXPERIMENT, (1,), False),
 ]
 WRITE = [
@@ -47,7 +47,7 @@ def plan_of(store: Store, statement: str, columns: Any, row: tuple[Any, ...], no
     explain = "EXPLAIN QUERY PLAN " if store.database.is_sqlite else "EXPLAIN "
     with store.database.writing() as connection:
         if writes and isinstance(given, SQLiteRows):
-            sql = _sqlite_text(statement, tuple(columns), for_reading=False)
+            sql = _sqlite_writing(statement, tuple(columns))
             found: Any = connection.exec_driver_sql(explain + sql, row).fetchall()
         else:
             (found,) = given.read(connection, Read(explain + statement, tuple(columns), [row], now))

@@ -15,7 +15,7 @@ from dpbandits.service import batch, experiment_rows, promise_checks
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.overviews import acknowledged_overview
-from dpbandits.service.schema import assignments, experiments
+from dpbandits.service.schema import assignments, experiments, progress
 from dpbandits.service.steps import Assign, ChangeState, Forget, ReleaseDue, Reward, Step
 from dpbandits.service.store import Store
 from dpbandits.service.ticker import Ticker, look_for_due_blocks
@@ -37,7 +37,7 @@ def held(store: Store) -> Iterator[None]:
     """Hold the lock that every batch needs, so that all steps that are submitted meanwhile become one batch."""
     with store.database.writing() as connection:
         if not store.database.is_sqlite:
-            connection.execute(select(experiments).with_for_update())
+            connection.execute(select(progress).with_for_update())
         yield
 
 
@@ -261,7 +261,7 @@ def test_an_experiment_that_cannot_be_loaded_stops_no_other(store: Store) -> Non
     begun(store, "trial")
     begun(store, "busy")
     with store.database.writing() as connection:
-        connection.execute(update(experiments).where(experiments.c.id == broken).values(counts="{}"))
+        connection.execute(update(progress).where(progress.c.experiment == broken).values(counts="{}"))
     with writer_of(store) as writer:
         problem, given = together(store, writer, [Assign("broken", "a"), Assign("trial", "a")])
         assert isinstance(problem, dpb.StepError | dpb.DatabaseError)

@@ -237,7 +237,7 @@ class Batch:
                     )
                 )
             else:
-                experiment.state, experiment.is_changed = step.state, True
+                experiment.state, experiment.is_changed, experiment.has_new_state = step.state, True, True
 
     def _answer_and_release(self, work: Work) -> None:
         """Take in answers. Release what they complete, with open timing, and what is due, as far as timing allows."""

@@ -17,7 +17,7 @@ from dpbandits.mechanisms import SecureNoise
 from dpbandits.policies import Policy, is_ours
 from dpbandits.service.directory import validated_name
 from dpbandits.service.experiment_rows import Experiment
-from dpbandits.service.schema import experiments, ledger, own_marks
+from dpbandits.service.schema import experiments, ledger, own_marks, progress
 from dpbandits.service.steps import State
 from dpbandits.service.store import Store
 from dpbandits.service.terms_process import computed_terms
@@ -105,12 +105,11 @@ def insert_experiment(store: Store, name: str, configuration: Configuration, ter
                 tag=learner.tag,
                 unit_key=learner.units.key,
                 state=state,
-                version=1,
-                counts=json.dumps(learner.counts.snapshot()),
-                ledger_rows=1,
                 checked_by=__version__,
             )
         )
+        counts = json.dumps(learner.counts.snapshot())
+        connection.execute(insert(progress).values(experiment=number, version=1, ledger_rows=1, counts=counts))
         connection.execute(
             insert(ledger).values(experiment=number, number=0, decisions=0, content=row_0.content_json, hash=row_0.hash)
         )

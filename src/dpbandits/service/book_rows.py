@@ -379,7 +379,8 @@ _SUM_UP = """
     WHERE blocks.experiment = given.experiment AND blocks.arm = given.arm AND blocks.block = given.block
 """
 _TAKE_OUT = """
-    DELETE FROM blocks WHERE (experiment, arm, block) IN (SELECT experiment, arm, block FROM {given})
+    DELETE FROM blocks USING {given}
+    WHERE blocks.experiment = given.experiment AND blocks.arm = given.arm AND blocks.block = given.block
 """
 _KEEP_SUM = insert_text(released_sums) + " ON CONFLICT (experiment, arm) DO UPDATE SET total = excluded.total"
 _FORGET = insert_text(forgotten)

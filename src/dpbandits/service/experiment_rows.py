@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from dpbandits.errors import DatabaseError, DPBanditsError, LedgerError
 from dpbandits.live.configuration import Terms
@@ -26,7 +26,7 @@ from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
 from dpbandits.service.given_rows import Read, Write, insert_text
 from dpbandits.service.marks import Mark
-from dpbandits.service.schema import blocks, experiments, ledger
+from dpbandits.service.schema import blocks, experiments, ledger, progress
 from dpbandits.service.sql_book import SqlBook
 from dpbandits.service.terms_process import configuration_of
 
@@ -49,6 +49,7 @@ class Experiment:
         marked_rows: how many rows of the ledger this process knows to be marked on disk.
             made: the rows that its ledger got in this transaction, each with how many decisions there were.
         is_changed: whether this transaction has changed it.
+        has_new_state: whether this transaction has changed its state.
     """
 
     id: int
@@ -61,6 +62,7 @@ class Experiment:
     marked_rows: int = -1
     made: list[tuple[Row, int]] = field(default_factory=list)
     is_changed: bool = False
+    has_new_state: bool = False
 
     @property
     def mark(self) -> Mark:
@@ -78,10 +80,10 @@ class ExperimentRow(NamedTuple):
     tag: str
     unit_key: str
     state: str
-    version: int
-    counts: str
-    ledger_rows: int
     checked_by: str
+    version: int
+    ledger_rows: int
+    counts: str
 
 
 def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> tuple[list[ExperimentRow], float]:
@@ -95,7 +97,7 @@ def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) 
     locked: list[Any] = []
     time = []
     if given:
-        locked, *time = database.given.read(connection, Read(_LOCK, (experiments.c.id,), given), *clock)
+        locked, *time = database.given.read(connection, Read(_LOCK, _ONE, given), *clock)
     now = time[0][0][0] if time else database.now(connection)
     return [ExperimentRow(*row) for row in locked], now
 
@@ -152,7 +154,8 @@ def _opened(
         experiment.learner.book = SqlBook(rows, row.id, experiment.learner.schedule.is_cumulative)
         if experiment.version != row.version:
             experiment.learner.catch_up(json.loads(row.counts), stored)
-    experiment.state, experiment.version, experiment.is_changed = row.state, row.version, False
+    experiment.state, experiment.version = row.state, row.version
+    experiment.is_changed = experiment.has_new_state = False
     if len(experiment.learner.ledger) != row.ledger_rows:
         raise DatabaseError(f"its ledger has lost rows, {row.ledger_rows:,} are counted.")
     return experiment
@@ -160,8 +163,8 @@ def _opened(
 
 def read_experiment(database: Database, connection: Connection, number: int, rows: BookRows) -> Experiment:
     """Return an experiment as it is at one moment, to look at it. It draws nothing, and nothing of it is locked."""
-    statement = select(*(experiments.c[name] for name in ExperimentRow._fields)).where(experiments.c.id == number)
-    row = ExperimentRow(*connection.execute(statement).one())
+    ((found,),) = database.given.read(connection, Read(_LOCK.replace("{locked}", ""), _ONE, [(number,)]))
+    row = ExperimentRow(*found)
     stored = _stored_rows(database, connection, {number: 0}, {})
     return _loaded(row, stored[number], rows, lambda name, grid_bits: UndrawableNoise(grid_bits))
 
@@ -237,15 +240,24 @@ def experiment_writes(changed: list[Experiment]) -> list[Write]:
             new_rows.append((experiment.id, row.number, *places, decisions, row.content_json, row.hash))
         experiment.made.clear()
         counts = _JSON.encode(learner.counts.snapshot())
-        counted.append((experiment.id, experiment.state, experiment.version, counts, len(learner.ledger)))
-    return [Write(_COUNT, _COUNTED, counted), Write(_ADD_ROW, tuple(ledger.c), new_rows)]
+        counted.append((experiment.id, experiment.version, len(learner.ledger), counts))
+    states = [(experiment.id, experiment.state) for experiment in changed if experiment.has_new_state]
+    return [
+        Write(_COUNT, tuple(progress.c), counted),
+        Write(_CHANGE_STATE, (experiments.c.id, experiments.c.state), states),
+        Write(_ADD_ROW, tuple(ledger.c), new_rows),
+    ]
 
 
-_COUNTED = tuple(experiments.c[name] for name in ("id", "state", "version", "counts", "ledger_rows"))
+_ONE = (progress.c.experiment,)
 _ADD_ROW = insert_text(ledger)
-_LOCK = f"""
-    SELECT {", ".join(f"experiments.{name}" for name in ExperimentRow._fields)}
-    FROM {{given}} CROSS JOIN experiments WHERE experiments.id = given.id ORDER BY experiments.id {{locked}}
+_CHANGE_STATE = "UPDATE experiments SET state = given.state FROM {given} WHERE experiments.id = given.id"
+_LOCK = """
+    SELECT experiments.id, experiments.name, experiments.identity, experiments.tag, experiments.unit_key,
+        experiments.state, experiments.checked_by, progress.version, progress.ledger_rows, progress.counts
+    FROM {given} CROSS JOIN progress CROSS JOIN experiments
+    WHERE progress.experiment = given.experiment AND experiments.id = given.experiment
+    ORDER BY progress.experiment {locked}
 """
 _LEDGER = """
     SELECT found.experiment, found.number, found.decisions, found.content, found.hash
@@ -258,7 +270,6 @@ _AWAITED = """
     WHERE found.experiment = given.experiment
 """
 _COUNT = """
-    UPDATE experiments SET state = given.state, version = given.version, counts = given.counts,
-        ledger_rows = given.ledger_rows
-    FROM {given} WHERE experiments.id = given.id
+    UPDATE progress SET version = given.version, ledger_rows = given.ledger_rows, counts = given.counts
+    FROM {given} WHERE progress.experiment = given.experiment
 """

@@ -18,7 +18,7 @@ from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
 from dpbandits.service.experiment_rows import locked_rows, open_experiments
 from dpbandits.service.marks import Mark, Marks, check_mark
-from dpbandits.service.schema import assignments, blocks, experiments, ledger, own_marks, released_sums
+from dpbandits.service.schema import assignments, blocks, experiments, ledger, own_marks, progress, released_sums
 from dpbandits.service.schema_version import check_tables
 from dpbandits.service.store import not_its_own, path_of_marks, registered_marks, stored_marks
 
@@ -182,13 +182,15 @@ def _exhaust(database: Database, connection: Connection, found: list[Behind]) ->
             )
         )
         connection.execute(
-            update(experiments)
-            .where(experiments.c.id == each.id)
+            update(experiments).where(experiments.c.id == each.id).values(tag=secrets.token_hex(len(learner.tag) // 2))
+        )
+        connection.execute(
+            update(progress)
+            .where(progress.c.experiment == each.id)
             .values(
-                tag=secrets.token_hex(len(learner.tag) // 2),
                 version=max(stored.version, each.marked.version if each.marked else 0) + 1,
-                counts=json.dumps(exhausted_counts(learner.counts, int(learner.counts.horizon))),
                 ledger_rows=len(learner.ledger),
+                counts=json.dumps(exhausted_counts(learner.counts, int(learner.counts.horizon))),
             )
         )
         for table in (blocks, released_sums):

@@ -29,10 +29,18 @@ experiments = Table(
     Column("tag", Text, nullable=False, unique=True),  # with which the ids of its assignments begin
     Column("unit_key", Text, nullable=False),  # of the hashes of people; secret
     Column("state", Text, nullable=False),  # one of STATES
-    Column("version", BigInteger, nullable=False),  # how many transactions have changed it
-    Column("counts", Text, nullable=False),  # Counts.snapshot, as JSON
-    Column("ledger_rows", BigInteger, nullable=False),  # how many there are
     Column("checked_by", Text, nullable=False),  # the version of this library that has confirmed its epsilon
+    sqlite_with_rowid=False,
+)
+
+# What nearly every transaction changes, in small rows. Who holds the lock on one has the experiment.
+progress = Table(
+    "progress",
+    metadata,
+    Column("experiment", BigInteger, primary_key=True, autoincrement=False),
+    Column("version", BigInteger, nullable=False),  # how many transactions have changed the experiment
+    Column("ledger_rows", BigInteger, nullable=False),  # how many there are
+    Column("counts", Text, nullable=False),  # Counts.snapshot, as JSON
     sqlite_with_rowid=False,
 )
 

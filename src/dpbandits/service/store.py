@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, insert, select
 from dpbandits.errors import DatabaseError, InvalidInput
 from dpbandits.service.database import Clock, Database
 from dpbandits.service.marks import OLD_COPY, Mark, Marks, check_mark
-from dpbandits.service.schema import experiments, ledger, own_marks
+from dpbandits.service.schema import experiments, ledger, own_marks, progress
 from dpbandits.service.schema_version import prepare_tables
 
 
@@ -118,9 +118,15 @@ def not_its_own(path: Path, database: Database) -> str:
 
 def stored_marks(connection: Connection) -> dict[int, tuple[str, Mark]]:
     """Return how far every experiment has come in the database, with its name."""
-    is_last = and_(ledger.c.experiment == experiments.c.id, ledger.c.number == experiments.c.ledger_rows - 1)
-    columns = [experiments.c[name] for name in ("id", "name", "identity", "version", "ledger_rows")]
-    found = connection.execute(select(*columns, ledger.c.hash).join(ledger, is_last, isouter=True))
+    is_own = progress.c.experiment == experiments.c.id
+    is_last = and_(ledger.c.experiment == experiments.c.id, ledger.c.number == progress.c.ledger_rows - 1)
+    columns = [experiments.c.id, experiments.c.name, experiments.c.identity, progress.c.version, progress.c.ledger_rows]
+    found = connection.execute(
+        select(*columns, ledger.c.hash)
+        .select_from(experiments)
+        .join(progress, is_own)
+        .join(ledger, is_last, isouter=True)
+    )
     return {row.id: (row.name, Mark(row.identity, row.version, row.ledger_rows, row.hash or "")) for row in found}
 
 

@@ -17,10 +17,15 @@ def upgrade() -> None:
         sa.Column("tag", sa.Text, nullable=False, unique=True),
         sa.Column("unit_key", sa.Text, nullable=False),
         sa.Column("state", sa.Text, nullable=False),
-        sa.Column("version", sa.BigInteger, nullable=False),
-        sa.Column("counts", sa.Text, nullable=False),
-        sa.Column("ledger_rows", sa.BigInteger, nullable=False),
         sa.Column("checked_by", sa.Text, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "progress",
+        sa.Column("experiment", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("version", sa.BigInteger, nullable=False),
+        sa.Column("ledger_rows", sa.BigInteger, nullable=False),
+        sa.Column("counts", sa.Text, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_table(
