@@ -36,14 +36,14 @@ Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError], float]
 OpenLocked = Callable[[Iterable[int], BookRows], Opened]
 
 
-@dataclass
+@dataclass(slots=True)
 class Refusal:
     """Why a step was not taken."""
 
     error: DPBanditsError
 
 
-@dataclass
+@dataclass(slots=True)
 class Work:
     """What a batch has to do for one experiment. A step is known by its place in the batch."""
 
@@ -265,6 +265,8 @@ class Batch:
         experiment.is_changed |= answers > 0
         for place, _ in work.due:
             self.outcomes[place] = 0
+        if not work.rewards and now is None:
+            return  # nothing is answered, and nothing is ever due
         may_release = experiment.state in ("running", "paused")
         if not may_release or (learner.is_sealed and not work.hands_out):
             return

@@ -34,7 +34,7 @@ _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 MakeSource = Callable[[str, int], SecureNoise]  # for the name of an experiment and the bits of its grid
 
 
-@dataclass
+@dataclass(slots=True)
 class Experiment:
     """What a process remembers of an experiment.
 

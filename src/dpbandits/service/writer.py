@@ -41,6 +41,14 @@ _MOST_WAITING = 10_000
 _LINGER = 0.0005
 
 
+class StepFuture(Future[Any]):
+    """The answer that a step will have. It cannot be cancelled: a step that waits is taken."""
+
+    def cancel(self) -> bool:
+        """Return False: it goes on."""
+        return False
+
+
 class Writer:
     """Takes the steps of experiments, many in one transaction.
 
@@ -85,9 +93,7 @@ class Writer:
 
     def submit_many(self, steps: Sequence[Step]) -> "list[Future[Any]]":
         """Put steps into the queue, all or none, and return what will have their answers."""
-        futures: list[Future[Any]] = [Future() for _ in steps]
-        for future in futures:
-            future.set_running_or_notify_cancel()  # a step that waits is taken: it cannot be cancelled any more
+        futures: list[Future[Any]] = [StepFuture() for _ in steps]
         with self._came:
             if self._is_closing:
                 raise StepError("The writer was closed: it takes no more steps.")

@@ -22,7 +22,7 @@ from dpbandits.errors import DatabaseError, DPBanditsError, StepError
 from dpbandits.live.assignments import Assignment
 from dpbandits.service.database import UnknownOutcome
 from dpbandits.service.steps import Assign, ChangeState, Forget, ReleaseDue, Reward, Step
-from dpbandits.service.writer import Writer
+from dpbandits.service.writer import StepFuture, Writer
 
 _STEPS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Assign, Reward, ReleaseDue, Forget, ChangeState)}
 _BACKLOG = 64
@@ -121,8 +121,7 @@ class WriterClient:
 
     def submit(self, step: Step) -> "Future[Any]":
         """Send a step, and return what will have its answer."""
-        future: Future[Any] = Future()
-        future.set_running_or_notify_cancel()  # once it is sent it cannot be cancelled any more
+        future = StepFuture()
         with self._lock:
             if self._is_lost:
                 raise StepError("The process that writes has ended: it takes no more steps.")
