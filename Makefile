@@ -2,7 +2,7 @@
 # make test        everything that must hold, from an empty machine: environment, lint, types, import rules, tests
 # make postgresql  the database server that some tests start; make test installs it where it can
 # make check       while working: lint, types, import rules, the quick tests, in less than a minute
-# make torture     a live bandit killed, interrupted and without room on its disk, everywhere (minutes); make test has a sample
+# make torture     live bandits, services and servers killed, interrupted, without room (an hour); make test has a sample
 # make bench       measurements, written to benchmarks/*.md (hours; the longest part goes on where it was stopped)
 # make picture     docs/architecture.svg, drawn anew
 # make release-check   sdist and wheel built, each installed into an empty environment, the README's examples run there
@@ -66,15 +66,17 @@ postgresql:
 quick: $(READY)
 	$(BIN)/pytest -n 2 -m "not slow" tests
 
-torture: $(READY)
-	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py tests/live/test_journal.py
+torture: $(READY) postgresql
+	$(BIN)/pytest -n 2 --torture tests/live/test_torture.py tests/live/test_journal.py tests/service/test_kills_of_services.py \
+	  tests/service/test_databases.py
 
-bench: $(READY)
+bench: $(READY) postgresql
 	$(INSTALL) '.[bench]'
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/long_journals.py
+	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/audit.py

@@ -87,6 +87,11 @@ class PostgreSQLServer:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def own(self, folder: Path) -> None:
+        """Give a folder to the user who runs the server."""
+        if self._user is not None:
+            os.chown(folder, *self._user)
+
     def new_database(self) -> str:
         """Make an empty database, and return its URL."""
         self._databases += 1

@@ -19,7 +19,7 @@ PACKAGES = [
         f"dpbandits.{room}"
         for room in (
             *("privacy", "mechanisms", "policies", "environments", "simulation", "live", "auditing"),
-            *("comparison", "theory"),
+            *("comparison", "theory", "service"),
         )
     ),
 ]

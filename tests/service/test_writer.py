@@ -62,10 +62,13 @@ class CountedRows:
     def __init__(self, rows: GivenRows) -> None:
         self._rows = rows
         self.seen: list[str] = []
+        self.found = 0  # rows
 
     def read(self, connection: Any, *reads: Read) -> list[list[Any]]:
         self.seen += [read.statement for read in reads]
-        return self._rows.read(connection, *reads)
+        found = self._rows.read(connection, *reads)
+        self.found += sum(map(len, found))
+        return found
 
     def write(self, connection: Any, *writes: Write) -> None:
         self.seen += [write.statement for write in writes]
@@ -160,6 +163,22 @@ def test_a_batch_has_every_statement_once_however_many_steps_and_experiments(sto
             assert [statement for statement in repeated if not re.search("locked|clock_timestamp", statement)] == []
             all_seen |= set(counted.seen)
     assert any("INSERT INTO ledger" in statement for statement in all_seen)
+
+
+def test_a_start_reads_as_much_however_many_assignments_are_open(store: Store) -> None:
+    begun(store, "trial", configured(dpb.NoiseAwareIMED(epsilon=1.0)))
+    found = []
+    for many in (50, 1000):
+        with writer_of(store) as writer:
+            for future in writer.submit_many([Assign("trial", f"{many} {person}") for person in range(many)]):
+                future.result()
+        given = store.database.given
+        counted = store.database.given = CountedRows(given)
+        with writer_of(store) as writer:
+            writer.take(Assign("trial", f"{many} more"))
+        store.database.given = given
+        found.append(counted.found)
+    assert found[0] == found[1] <= 8
 
 
 def test_in_a_batch_answers_come_before_releases_and_these_before_assignments(store: Store) -> None:
