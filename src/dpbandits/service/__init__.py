@@ -1,8 +1,8 @@
 """Live experiments in a database, many at once, written by several programs and machines (docs/store.md)."""
 
-from dpbandits._extras import require_extras
+from dpbandits import _extras
 
-require_extras("sqlalchemy", "alembic", "psycopg")
+_extras.require_extras("sqlalchemy", "alembic", "psycopg")
 
 from dpbandits.service.beginning import begin_experiment  # noqa: E402  (which needs them)
 from dpbandits.service.overviews import acknowledged_overview  # noqa: E402

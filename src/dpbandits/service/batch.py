@@ -11,7 +11,8 @@ that no released value had a part in, and what was drawn in it was seen by nobod
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,15 +26,17 @@ from dpbandits.live.closings import checked_closings
 from dpbandits.live.learner import Answer
 from dpbandits.live.timing import check_leap
 from dpbandits.live.units import Visit
-from dpbandits.service.book_rows import BookRows
+from dpbandits.service.book_rows import BookRows, Wanted
 from dpbandits.service.database import Database
 from dpbandits.service.directory import Directory, links_of
 from dpbandits.service.experiment_rows import Experiment, experiment_writes
 from dpbandits.service.steps import BEFORE, Assign, ChangeState, Forget, ReleaseDue, Reward, Step
 
+_MOST_FORESEEN = 4  # arms of an experiment whose next blocks are read without having been asked for
+
 # Those that can go on, why the others cannot, and the time.
 Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError], float]
-OpenLocked = Callable[[Iterable[int], BookRows], Opened]
+OpenLocked = Callable[[Iterable[int], BookRows, Wanted], Opened]
 
 
 @dataclass(slots=True)
@@ -54,7 +57,6 @@ class Work:
     rewards: list[tuple[int, Reward, int]] = field(default_factory=list)  # with the number of the assignment
     due: list[tuple[int, ReleaseDue]] = field(default_factory=list)
     assigns: list[tuple[int, Assign]] = field(default_factory=list)
-    visits: dict[int, Visit] = field(default_factory=dict)
 
     @property
     def hands_out(self) -> bool:
@@ -70,6 +72,7 @@ class Batch:
         database: where they are written.
         connection: in the transaction.
         directory: finds experiments by name and by tag.
+        known: what this process remembers of experiments, which may have changed since.
         open_locked: locks experiments and returns them as they are.
 
     Attributes:
@@ -83,6 +86,7 @@ class Batch:
         database: Database,
         connection: Connection,
         directory: Directory,
+        known: Mapping[int, Experiment],
         open_locked: OpenLocked,
     ) -> None:
         self._steps = steps
@@ -90,7 +94,9 @@ class Batch:
         self._connection = connection
         self._rows = BookRows(database, connection)
         self._directory = directory
+        self._known = known
         self._open_locked = open_locked
+        self._visits: dict[int, Visit] = {}  # who asks for an assignment, by the place of the step
         self.outcomes: list[Any] = [None] * len(steps)
         self.work: dict[int, Work] = {}
 
@@ -124,7 +130,7 @@ class Batch:
             for number, unit in self._links(place, step)
         ]
         numbers = {number for number in found if number is not None}.union(number for _, number, _ in links)
-        opened, refused, time = self._open_locked(numbers, self._rows)
+        opened, refused, time = self._open_locked(numbers, self._rows, self._foreseen(found))
         self.work = {number: Work(opened[number], time) for number in sorted(opened)}
         for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
             if number in self.work:
@@ -140,6 +146,34 @@ class Batch:
                 self.outcomes[place] = Refusal(refused[number])
         return [(self.work[number], unit) for _, number, unit in links if number in self.work]
 
+    def _foreseen(self, found: Sequence[int | None]) -> Wanted:
+        """Return what can be read in one message with the locks: all of experiments that this process remembers.
+
+        Ids, hashes of people and blocks that are next are what they were. Whatever else is needed is read after that.
+        """
+        assignments: set[tuple[int, int]] = set()
+        blocks: set[tuple[int, int, int]] = set()
+        for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
+            experiment = None if number is None else self._known.get(number)
+            if number is None or experiment is None:
+                continue
+            learner = experiment.learner
+            if isinstance(step, Reward):
+                assignments.add((number, _assignment_number(step.assignment)))
+                if not learner.is_sealed:
+                    waiting = [arm for arm in range(len(learner.statistics)) if learner.counts.is_waiting(arm)]
+                    blocks.update((number, arm, learner.counts.released[arm]) for arm in waiting[:_MOST_FORESEEN])
+            elif isinstance(step, Assign):
+                with suppress(InvalidInput):  # which is said later
+                    (self._visits[place],) = learner.units.hashed_visits([(step.unit, step.key)])
+        visits = [(found[place], visit) for place, visit in self._visits.items()]
+        return Wanted(
+            assignments=assignments,
+            people=((number, visit.unit) for number, visit in visits if number is not None and visit.unit is not None),
+            visits=((number, visit.key) for number, visit in visits if number is not None and visit.key is not None),
+            blocks=blocks,
+        )
+
     def _links(self, place: int, step: Forget) -> list[tuple[int, str]]:
         try:
             return links_of(step.unit, self._database, self._connection)
@@ -152,7 +186,8 @@ class Batch:
             work.rewards.append((place, step, _assignment_number(step.assignment)))
         elif isinstance(step, Assign):
             try:
-                (work.visits[place],) = work.experiment.learner.units.hashed_visits([(step.unit, step.key)])
+                if place not in self._visits:
+                    (self._visits[place],) = work.experiment.learner.units.hashed_visits([(step.unit, step.key)])
             except InvalidInput as problem:
                 self.outcomes[place] = Refusal(problem)
             else:
@@ -187,17 +222,19 @@ class Batch:
             for _, _, assignment in work.rewards
             if 0 < assignment <= work.experiment.learner.counts.assigned
         ]
-        visits = [(number, visit) for number, work in works for visit in work.visits.values()]
+        visits = [(number, self._visits[place]) for number, work in works for place, _ in work.assigns]
         self._rows.read_ahead(
-            assignments=numbers,
-            people=((number, visit.unit) for number, visit in visits if visit.unit is not None),
-            visits=((number, visit.key) for number, visit in visits if visit.key is not None),
-            due=(
-                number
-                for number, work in works
-                if work.now == work.time and (work.hands_out or (work.rewards and not _is_sealed(work)))
-            ),
-            now=max((work.time for work in self.work.values()), default=0.0),
+            Wanted(
+                assignments=numbers,
+                people=((number, visit.unit) for number, visit in visits if visit.unit is not None),
+                visits=((number, visit.key) for number, visit in visits if visit.key is not None),
+                due=(
+                    number
+                    for number, work in works
+                    if work.now == work.time and (work.hands_out or (work.rewards and not _is_sealed(work)))
+                ),
+                now=max((work.time for work in self.work.values()), default=0.0),
+            )
         )
         self._read_blocks_ahead()
 
@@ -213,16 +250,15 @@ class Batch:
                     place = self._rows.assignment((number, assignment)).place
                     if place.block is not None and not place.is_answered:
                         answers[number, place.arm, place.block] += 1
-        nexts = {}
+        nexts = {}  # the blocks that are released next, of arms that have answers and wait for more
         for number, arm, _ in answers:
             counts = self.work[number].experiment.learner.counts
             if counts.is_waiting(arm):
                 nexts[number, arm] = (number, arm, counts.released[arm])
-        full = (key for key in answers if key[2] < self.work[key[0]].experiment.learner.counts.filling[key[1]])
-        self._rows.read_blocks({*nexts.values(), *full})
-        self._rows.read_answered_blocks(
-            arm for arm, key in nexts.items() if self._rows.unanswered_before(key) <= answers.get(key, 0)
-        )
+        self._rows.read_ahead(Wanted(blocks=nexts.values()))
+        completed = {arm for arm, key in nexts.items() if self._rows.unanswered_before(key) <= answers.get(key, 0)}
+        behind = [key for key in answers if key[:2] in completed]
+        self._rows.read_ahead(Wanted(blocks=behind, answered_blocks=completed))
 
     # ---- the steps
 
@@ -287,7 +323,7 @@ class Batch:
         experiment, now = work.experiment, work.now
         learner = experiment.learner
         for place, step in work.assigns:
-            visit = work.visits[place]
+            visit = self._visits[place]
             again = None if experiment.state in ("draft", "archived") else learner.assignment_again(visit, now)
             if again is not None:
                 self.outcomes[place] = self._assignment(experiment, again.number, again.arm, is_new=False)

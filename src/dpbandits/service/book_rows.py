@@ -5,7 +5,7 @@ statement of each kind, and so is everything written: the number of statements d
 experiments there are. Whatever was not read ahead is read when it is asked for.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,29 @@ class NewAnswers:
     total: Any = field(default=0, repr=False)
 
 
+@dataclass(slots=True)
+class Wanted:
+    """What is to be read ahead.
+
+    Attributes:
+        assignments: by their numbers.
+        people: by their hashes; with their latest assignments.
+        visits: by their keys.
+        blocks: with the sums of what was released of their arms before.
+        answered_blocks: arms of which to read the blocks in which no answer was missing before this transaction.
+        due: experiments of which to read the blocks that are due, in the order in which they were filled.
+        now: the time at which they are due.
+    """
+
+    assignments: Iterable[NumberKey] = ()
+    people: Iterable[HashKey] = ()
+    visits: Iterable[HashKey] = ()
+    blocks: Iterable[BlockRowKey] = ()
+    answered_blocks: Iterable[ArmKey] = ()
+    due: Iterable[int] = ()
+    now: float | None = None
+
+
 class BookRows:
     """The rows of books in one transaction.
 
@@ -91,49 +114,37 @@ class BookRows:
 
     # ---- read ahead
 
-    def read_ahead(
-        self,
-        assignments: Iterable[NumberKey] = (),
-        people: Iterable[HashKey] = (),
-        visits: Iterable[HashKey] = (),
-        due: Iterable[int] = (),
-        now: float | None = None,
-    ) -> None:
-        """Read at once what is not known yet.
+    def read_ahead(self, wanted: "Wanted") -> None:
+        """Read at once what is not known yet."""
+        reads = self.reads(wanted)
+        if reads:
+            self.take(reads, self._given.read(self.connection, *reads))
 
-        Args:
-            assignments: by their numbers.
-            people: by their hashes; with their latest assignments.
-            visits: by their keys.
-            due: experiments of which to read the blocks that are due, in the order in which they were filled.
-            now: the time at which they are due.
-        """
-        experiments = [(number,) for number in due if number not in self._due]
-        wanted = [
-            (Read(_ASSIGNMENTS, _NUMBER, _missing(assignments, self._assignments)), self._take_assignments),
-            (Read(_PEOPLE, _UNIT, _missing(people, self._people)), self._take_people),
-            (Read(_VISITS, _VISIT, _missing(visits, self._visits)), self._take_visits),
-            (Read(_DUE, _EXPERIMENT, experiments, now), self._take_due),
+    def reads(self, wanted: "Wanted") -> list[Read]:
+        """Return the statements that read what is not known yet, for `take` to take in what they find."""
+        experiments = [(number,) for number in wanted.due if number not in self._due]
+        reads = [
+            Read(_ASSIGNMENTS, _NUMBER, _missing(wanted.assignments, self._assignments)),
+            Read(_PEOPLE, _UNIT, _missing(wanted.people, self._people)),
+            Read(_VISITS, _VISIT, _missing(wanted.visits, self._visits)),
+            Read(_BLOCKS, _BLOCK, _missing(wanted.blocks, self._blocks)),
+            Read(_ANSWERED_BLOCKS, _ARM, _missing(wanted.answered_blocks, self._read_arms)),
+            Read(_DUE, _EXPERIMENT, experiments, wanted.now),
         ]
-        wanted = [(read, take) for read, take in wanted if read.rows]
-        if wanted:
-            results = self._given.read(self.connection, *(read for read, _ in wanted))
-            for (read, take), found in zip(wanted, results, strict=True):
-                take(read.rows, found)
+        return [read for read in reads if read.rows]
 
-    def read_blocks(self, keys: Iterable[BlockRowKey]) -> None:
-        """Read blocks, with the sums of what was released of their arms before."""
-        missing = _missing(keys, self._blocks)
-        if missing:
-            self._blocks.update(dict.fromkeys(missing))
-            self._take_blocks(*self._given.read(self.connection, Read(_BLOCKS, _BLOCK, missing)))
-
-    def read_answered_blocks(self, arms: Iterable[ArmKey]) -> None:
-        """Read the blocks of arms in which no answer was missing before this transaction."""
-        missing = sorted(set(arms) - self._read_arms)
-        if missing:
-            self._take_blocks(*self._given.read(self.connection, Read(_ANSWERED_BLOCKS, _ARM, missing)))
-            self._read_arms.update(missing)
+    def take(self, reads: Sequence[Read], results: Sequence[list[Any]]) -> None:
+        """Take in what these statements have found."""
+        takes = {
+            _ASSIGNMENTS: self._take_assignments,
+            _PEOPLE: self._take_people,
+            _VISITS: self._take_visits,
+            _BLOCKS: self._take_asked_blocks,
+            _ANSWERED_BLOCKS: self._take_answered_blocks,
+            _DUE: self._take_due,
+        }
+        for read, found in zip(reads, results, strict=True):
+            takes[read.statement](read.rows, found)
 
     def _take_assignments(self, _: Any, found: list[Any]) -> None:
         for experiment, number, *row in found:
@@ -154,6 +165,15 @@ class BookRows:
         for experiment, key, arm, number in found:
             self._visits[experiment, key] = PastAssignment(0, arm, number)
 
+    def _take_asked_blocks(self, asked: Any, found: list[Any]) -> None:
+        for key in asked:
+            self._blocks.setdefault(key, None)
+        self._take_blocks(found)
+
+    def _take_answered_blocks(self, asked: Any, found: list[Any]) -> None:
+        self._read_arms.update(asked)
+        self._take_blocks(found)
+
     def _take_due(self, asked: Any, found: list[Any]) -> None:
         self._due.update((experiment, []) for (experiment,) in asked)
         for experiment, arm, block, *_ in found:
@@ -172,19 +192,19 @@ class BookRows:
     def assignment(self, key: NumberKey) -> AssignmentRow:
         """Return an assignment, which exists."""
         if key not in self._assignments:
-            self.read_ahead(assignments=[key])
+            self.read_ahead(Wanted(assignments=[key]))
         return self._assignments[key]
 
     def person(self, key: HashKey) -> PastAssignment | None:
         """Return what is remembered about a person."""
         if key not in self._people:
-            self.read_ahead(people=[key])
+            self.read_ahead(Wanted(people=[key]))
         return self._people[key]
 
     def visit(self, key: HashKey) -> PastAssignment | None:
         """Return the assignment of a visit."""
         if key not in self._visits:
-            self.read_ahead(visits=[key])
+            self.read_ahead(Wanted(visits=[key]))
         return self._visits[key]
 
     def unanswered_before(self, key: BlockRowKey) -> int:
@@ -206,12 +226,12 @@ class BookRows:
         """Return the blocks that are due, in the order in which they were filled."""
         if experiment not in self._due:
             self.write()  # what was filled here may be due
-        self.read_ahead(due=[experiment], now=now)
+        self.read_ahead(Wanted(due=[experiment], now=now))
         return list(self._due[experiment])
 
     def _parts(self, key: BlockRowKey) -> tuple[BlockRow | None, NewPlaces | None, NewAnswers]:
         if key not in self._blocks:
-            self.read_blocks([key])
+            self.read_ahead(Wanted(blocks=[key]))
         return self._blocks[key], self._new_places.get(key), self._new_answers.get(key, _NO_ANSWERS)
 
     # ---- changed by a book

@@ -10,7 +10,7 @@ from dpbandits._validate import value_text
 from dpbandits.errors import InvalidInput
 from dpbandits.live.book import FORGOTTEN
 from dpbandits.live.units import Units
-from dpbandits.service.book_rows import BookRows
+from dpbandits.service.book_rows import BookRows, Wanted
 from dpbandits.service.database import Database
 from dpbandits.service.schema import experiments
 from dpbandits.service.steps import Forget, Reward, Step
@@ -63,7 +63,7 @@ def links_of(unit: str | int, database: Database, connection: Connection) -> lis
     )
     keys = [(number, _hashed(unit, key)) for number, key in found]
     rows = BookRows(database, connection)  # of its own: what it reads may change until the experiments are locked
-    rows.read_ahead(people=keys)
+    rows.read_ahead(Wanted(people=keys))
     return [key for key in keys if rows.person(key) not in (None, FORGOTTEN)]
 
 

@@ -86,20 +86,27 @@ class ExperimentRow(NamedTuple):
     counts: str
 
 
-def locked_rows(database: Database, connection: Connection, ids: Iterable[int]) -> tuple[list[ExperimentRow], float]:
+def locked_rows(
+    database: Database, connection: Connection, ids: Iterable[int], reads: Sequence[Read] = ()
+) -> tuple[list[ExperimentRow], float, list[list[Any]]]:
     """Lock experiments, in the order of their ids, so that nobody waits for each other.
 
+    Args:
+        database: where they are.
+        connection: in a transaction.
+        ids: their numbers.
+        reads: what is read as well, when they are locked.
+
     Returns:
-        Their rows, and the time when they were locked.
+        Their rows, the time when they were locked, and what these reads have found.
     """
     given = [(number,) for number in sorted(set(ids))]
+    if not given:
+        return [], database.now(connection), []
     clock = database.clock_reads
-    locked: list[Any] = []
-    time = []
-    if given:
-        locked, *time = database.given.read(connection, Read(_LOCK, _ONE, given), *clock)
-    now = time[0][0][0] if time else database.now(connection)
-    return [ExperimentRow(*row) for row in locked], now
+    locked, *others = database.given.read(connection, Read(_LOCK, _ONE, given), *clock, *reads)
+    time = float(others.pop(0)[0][0]) if clock else database.now(connection)
+    return [ExperimentRow(*row) for row in locked], time, others
 
 
 def open_experiments(

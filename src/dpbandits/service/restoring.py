@@ -161,7 +161,7 @@ def _is_behind(stored: Mark, known: Mark | None, name: str) -> bool:
 def _exhaust(database: Database, connection: Connection, found: list[Behind]) -> None:
     """End all releases of experiments, and let no answer in that was meant for the lost ones."""
     rows = BookRows(database, connection)
-    locked, _ = locked_rows(database, connection, [each.id for each in found])
+    locked, _, _ = locked_rows(database, connection, [each.id for each in found])
     opened, unreadable = open_experiments(
         database, connection, locked, {}, rows, lambda name, grid_bits: SecureNoise(grid_bits)
     )

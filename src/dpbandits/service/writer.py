@@ -23,7 +23,7 @@ from dpbandits._phrases import one_line
 from dpbandits.errors import DatabaseError, DPBanditsError, QueueFull, StepError
 from dpbandits.mechanisms import SecureNoise
 from dpbandits.service.batch import Batch, Refusal
-from dpbandits.service.book_rows import BookRows
+from dpbandits.service.book_rows import BookRows, Wanted
 from dpbandits.service.database import DatabaseAway, UnknownOutcome
 from dpbandits.service.directory import Directory
 from dpbandits.service.experiment_rows import Experiment, ExperimentRow, MakeSource, locked_rows, open_experiments
@@ -181,7 +181,7 @@ class Writer:
         try:
             with self._database.writing() as connection:
                 opened = partial(self._opened, connection)
-                batch = Batch(steps, self._database, connection, self._directory, opened)
+                batch = Batch(steps, self._database, connection, self._directory, self._cache.known, opened)
                 batch.take()
             self._mark([work.experiment for work in batch.work.values()])
         except BaseException:
@@ -191,10 +191,12 @@ class Writer:
         return batch.outcomes
 
     def _opened(
-        self, connection: Connection, ids: Iterable[int], rows: BookRows
+        self, connection: Connection, ids: Iterable[int], rows: BookRows, wanted: Wanted
     ) -> tuple[dict[int, Experiment], dict[int, DPBanditsError], float]:
         """Return experiments, locked and up to date, of those that cannot go on the reasons, and the time."""
-        locked, time = locked_rows(self._database, connection, ids)
+        reads = rows.reads(wanted)
+        locked, time, found = locked_rows(self._database, connection, ids, reads)
+        rows.take(reads, found)
         self._locked = {row.id for row in locked}
         refused = {row.id: refusal for row in locked if (refusal := self._refusal(row)) is not None}
         self._cache.forget(refused)
