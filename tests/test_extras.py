@@ -36,7 +36,10 @@ RESULT = dpb.SimulationResult(
 )
 NOTHING: Any = None  # what is asked for first is whether the package is there
 
+SERVICE: list[Callable[[Path], Any]] = [lambda folder: importlib.import_module("dpbandits.service")]
+
 ENTRIES: dict[str, list[Callable[[Path], Any]]] = {
+    **dict.fromkeys(("sqlalchemy", "alembic", "psycopg"), SERVICE),
     "numba": [
         lambda folder: dpb.simulate(dpb.UCB(), TWO, horizon=10, runs=2, seed=0),
         lambda folder: next(summarise(dpb.UCB(), TWO, horizon=10, runs=2, seed=0)),
@@ -90,7 +93,7 @@ def test_the_base_is_small_and_every_extra_holds_what_is_said() -> None:
     extras = requirements()["optional-dependencies"]
     for package, extra in EXTRA_OF.items():
         assert package.replace("_", "-") in names(extras[extra])
-    assert extras["all"] == ["dpbandits[simulate,plots,parquet]"]
+    assert extras["all"] == ["dpbandits[simulate,plots,parquet,service]"]
 
 
 def sentence(package: str) -> str:
@@ -104,8 +107,8 @@ def sentence(package: str) -> str:
 def test_what_needs_a_package_says_so(
     package: str, entry: Callable[[Path], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for adapter in ("river", "gymnasium"):
-        monkeypatch.delitem(sys.modules, f"dpbandits.adapters.{adapter}", raising=False)
+    for module in ("adapters.river", "adapters.gymnasium", "service"):
+        monkeypatch.delitem(sys.modules, f"dpbandits.{module}", raising=False)
     report = tmp_path / "report.html"
     report.write_text("kept")
     uninstall(monkeypatch, package)

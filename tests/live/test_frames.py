@@ -67,7 +67,7 @@ class Angry(Exception):
         ("source", "event"),
         ("book", "answer"),
         ("book", "take_out"),
-        ("book", "unanswered"),
+        ("book", "has_all_answers"),
         ("releaser", "release"),
         ("noise", "take_due"),
         ("noise", "check_taken"),

@@ -18,7 +18,7 @@ from dpbandits.policies import Policy, is_ours
 from dpbandits.service.directory import validated_name
 from dpbandits.service.experiment_rows import Experiment
 from dpbandits.service.schema import experiments, ledger, own_marks, progress
-from dpbandits.service.steps import State
+from dpbandits.service.steps import BEGINNINGS, Beginning
 from dpbandits.service.store import Store
 from dpbandits.service.terms_process import computed_terms
 
@@ -38,7 +38,7 @@ def begin_experiment(
     contributions: int = 1,
     sticky: bool = True,
     shares: Mapping[str | int, float] | None = None,
-    state: State = "running",
+    state: Beginning = "running",
 ) -> int:
     """Put an experiment into a database, and return its number there. Long schedules are calibrated first.
 
@@ -66,7 +66,7 @@ def begin_experiment(
     _validate.check_kind(Policy, "a policy, such as recommended(epsilon=1)", policy=policy)
     if not is_ours(policy):
         raise InvalidInput(f"Expected policy={policy.name} to be a built-in one: others run in a Bandit alone.")
-    _validate.one_of(("running", "draft"), state=state)
+    _validate.one_of(BEGINNINGS, state=state)
     validated_name(name)
     configuration = requested_configuration(
         policy,
@@ -86,7 +86,7 @@ def begin_experiment(
     return insert_experiment(store, name, configuration, computed_terms(configuration), state)
 
 
-def insert_experiment(store: Store, name: str, configuration: Configuration, terms: Terms, state: State) -> int:
+def insert_experiment(store: Store, name: str, configuration: Configuration, terms: Terms, state: Beginning) -> int:
     """Put an experiment with its terms into a database, and return its number there."""
     learner = Learner(configuration, terms, SecureNoise(configuration.grid_bits))
     row_0, identity = learner.ledger[0], secrets.token_hex(8)

@@ -9,6 +9,8 @@ from dpbandits.errors import InvalidInput
 
 State = Literal["draft", "running", "paused", "stopped", "archived"]
 STATES: tuple[State, ...] = get_args(State)
+Beginning = Literal["running", "draft"]
+BEGINNINGS: tuple[Beginning, ...] = get_args(Beginning)
 
 # From which states one may come to a state. From `running` on nothing of the configuration changes.
 BEFORE: dict[State, tuple[State, ...]] = {
