@@ -85,7 +85,7 @@ def requirements() -> Any:
 
 
 def names(required: list[str]) -> list[str]:
-    return [re.split(r"[<>=]", each)[0] for each in required]
+    return [re.split(r"[<>=[]", each)[0] for each in required]
 
 
 def test_the_base_is_small_and_every_extra_holds_what_is_said() -> None:
