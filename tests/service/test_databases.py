@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -174,6 +175,24 @@ def test_a_server_whose_sessions_do_not_wait_for_the_disk_is_made_to(postgresql_
 
 
 # ---- what fails
+
+
+def test_an_error_keeps_nothing_of_what_the_database_said(postgresql_place: Place) -> None:
+    with postgresql_place.store() as store:
+        with store.database.writing() as connection:
+            connection.execute(text("ALTER TABLE progress ADD CHECK (version <> 1)"))
+        with pytest.raises(dpb.DatabaseError) as caught:
+            begun(store, "trial")
+        shown = "".join(traceback.format_exception(caught.value))
+        assert "Failing row" not in shown
+        assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL])
+def test_a_lock_that_somebody_else_holds_is_nobodys_fault(code: int) -> None:
+    problem = sqlite3.OperationalError("database is locked")
+    problem.sqlite_errorcode = code
+    assert database._is_away(problem) == (code == sqlite3.SQLITE_BUSY)
 
 
 def test_a_full_disk_fails_the_step_and_the_next_one_works(place: Place, torture: bool) -> None:

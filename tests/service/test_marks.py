@@ -1,6 +1,9 @@
 """Marks: one slot for every experiment, only ever raised, and damage is noticed."""
 
 import os
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -34,8 +37,32 @@ def test_a_slot_is_only_ever_raised(path: Path) -> None:
     """Two hosts write: the one that has committed first may come last."""
     one, other = Marks(path), Marks(path)
     other.raise_to({1: mark(6, rows=4)}, durable=True)
-    one.raise_to({1: mark(5)}, durable=True)
+    assert one.raise_to({1: mark(5)}, durable=True) == [1]
     assert one.mark(1) == mark(6, rows=4)
+
+
+def test_threads_of_one_process_never_lower_a_slot(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks, write = Marks(path), Marks._write
+
+    def slow(self: Marks, experiment: int, mark: Mark) -> None:
+        time.sleep(0.0001)  # so that another thread runs
+        write(self, experiment, mark)
+
+    monkeypatch.setattr(Marks, "_write", slow)
+    versions = list(range(1, 301))
+    random.Random(1).shuffle(versions)  # noqa: S311
+
+    def raise_some(own: list[int]) -> None:
+        for version in own:
+            marks.raise_to({1: mark(version)}, durable=False)
+            known = marks.mark(1)
+            assert known is not None
+            assert known.version >= version
+
+    with ThreadPoolExecutor(6) as executor:
+        for future in [executor.submit(raise_some, versions[place::6]) for place in range(6)]:
+            future.result()
+    assert marks.mark(1) == mark(300)
 
 
 def test_another_history_is_refused(path: Path) -> None:
@@ -73,20 +100,6 @@ def test_the_file_is_for_its_owner_alone(path: Path) -> None:
     assert os.stat(path).st_mode & 0o777 == 0o600
 
 
-def test_who_repairs_is_alone(path: Path) -> None:
-    one, other = Marks(path), Marks(path)
-    one.use()
-    other.use()
-    third = Marks(path)
-    with pytest.raises(dpb.DatabaseError, match="a service uses them now"):
-        third.use_alone()
-    one.close()
-    other.close()
-    third.use_alone()
-    with pytest.raises(dpb.DatabaseError, match="somebody repairs"):
-        Marks(path).use()
-
-
 @pytest.mark.parametrize(
     ("stored", "known", "is_refused"),
     [
@@ -100,6 +113,7 @@ def test_who_repairs_is_alone(path: Path) -> None:
         (mark(9), mark(5)._replace(is_closed=True), True),
         (mark(1, rows=1), None, False),
         (mark(9, rows=2), None, True),
+        (mark(9, rows=1), None, True),
     ],
 )
 def test_a_database_may_be_ahead_of_its_mark_and_never_behind(

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 
 import dpbandits as dpb
 from dpbandits.service import batch, book_rows, experiment_rows, promise_checks
 from dpbandits.service.book_rows import BookRows
+from dpbandits.service.database import DatabaseAway
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.overviews import acknowledged_overview
 from dpbandits.service.schema import assignments, experiments, progress
@@ -95,7 +96,7 @@ REFUSED: dict[str, tuple[Callable[[str], Step], type[Exception], str]] = {
     "an assignment that is none": (lambda _: Reward("0123456789abcdef-1", 1.0), dpb.NotFound, "no assignment="),
     "one that was not made yet": (lambda tag: Reward(f"{tag}-9", 1.0), dpb.NotFound, "no assignment="),
     "one that can be none": (lambda tag: Reward(f"{tag}-99999999999999999999999", 1.0), dpb.NotFound, "no assign"),
-    "an id in other words": (lambda tag: Reward(f"{tag}-01", 1.0), dpb.InvalidInput, "to be one of this bandit's"),
+    "an id in other words": (lambda tag: Reward(f"{tag}-01", 1.0), dpb.NotFound, "no assignment="),
     "a reward that is too large": (lambda tag: Reward(f"{tag}-1", 1.5), dpb.InvalidInput, r"in \[0.0, 1.0\]"),
     "no number": (lambda tag: Reward(f"{tag}-1", float("nan")), dpb.InvalidInput, r"in \[0.0, 1.0\]"),
     "a key without letters": (lambda tag: Reward(f"{tag}-1", 1.0, ""), dpb.InvalidInput, "key=''"),
@@ -395,6 +396,60 @@ def test_somebody_who_was_forgotten_enters_nowhere_and_no_link_is_left(store: St
             )
         ).all()
     assert len(linked) == 1
+
+
+def test_somebody_who_has_only_just_come_or_was_in_what_is_archived_is_forgotten_too(store: Store) -> None:
+    for name in ("busy", "old", "new"):
+        begun(store, name)
+    with writer_of(store) as writer:
+        writer.take(Assign("old", "p-1"))
+        for state in ("stopped", "archived"):
+            writer.take(ChangeState("old", state))
+        assert not any(
+            isinstance(each, Exception) for each in together(store, writer, [Assign("new", "p-1"), Forget("p-1")])
+        )
+        assert writer.take(Assign("new", "p-1")).id == ""
+    with store.database.reading() as connection:
+        assert connection.scalars(select(assignments.c.unit)).all() == [None, None]
+
+
+def test_a_state_that_changes_while_a_batch_waits_for_the_lock_counts(postgresql_place: Place) -> None:
+    with postgresql_place.store() as store:
+        number = begun(store, "trial")
+        with writer_of(store) as writer:
+            writer.take(Assign("trial", "p-1"))
+            with store.database.writing() as connection:
+                connection.execute(select(progress).with_for_update())
+                future = writer.submit(Assign("trial", "p-2"))
+                while not waits_for_a_lock(store):
+                    threading.Event().wait(0.005)
+                connection.execute(update(experiments).values(state="stopped"))
+                connection.execute(update(progress).values(version=progress.c.version + 1))
+            assert isinstance(future.exception(), dpb.NotRunning)
+            assert number == 1
+
+
+def waits_for_a_lock(store: Store) -> bool:
+    with store.database.reading() as connection:
+        return bool(connection.scalar(text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")))
+
+
+def test_where_somebody_else_holds_the_lock_for_long_a_batch_waits_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(store, "trial")
+    times = []
+    with writer_of(store) as writer:
+        writer.take(Assign("trial", 0))
+
+        def locked(*_: Any) -> Any:
+            times.append(1)
+            raise DatabaseAway("The database is locked.")
+
+        monkeypatch.setattr(Writer, "_together", locked)
+        futures = writer.submit_many([Assign("trial", person) for person in range(1, 7)])
+        assert all(isinstance(future.exception(), DatabaseAway) for future in futures)
+        assert len(times) <= 2
 
 
 def test_few_experiments_are_remembered_and_the_others_read_again(store: Store) -> None:

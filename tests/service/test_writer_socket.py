@@ -4,8 +4,10 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpbandits as dpb
@@ -113,6 +115,32 @@ def test_when_the_writer_has_gone_what_was_under_way_is_not_known(tmp_path: Path
         with pytest.raises(dpb.StepError, match="has ended"):
             client.take(Assign("trial", 2))
         client.close()
+
+
+def test_nothing_but_a_socket_that_was_left_behind_is_removed(served: tuple[Writer, Path], tmp_path: Path) -> None:
+    writer, path = served
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    for taken, text in ((precious, "something else is there"), (path, "somebody listens there")):
+        with pytest.raises(dpb.DatabaseError, match=text):
+            WriterServer(writer, taken)
+    assert precious.read_text() == "kept"
+    left = tmp_path / "left"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(left))
+    WriterServer(writer, left).close()
+
+
+def test_what_no_line_can_hold_is_refused_before_it_is_sent(served: tuple[Writer, Path]) -> None:
+    _, path = served
+    with WriterClient(path) as client:
+        first = client.take(Assign("trial", 1))
+        for wrong in (Reward(first.id, b"x"), Assign("trial", 10**5000), Reward(first.id, Decimal("0.5"))):  # type: ignore[arg-type]
+            with pytest.raises(dpb.InvalidInput):
+                client.take(wrong)
+        with pytest.raises(dpb.WrongKind, match="to be one of Assign"):
+            client.take(None)  # type: ignore[arg-type]
+        assert client.take(Reward(first.id, np.float32(0.5))) is None  # type: ignore[arg-type]
 
 
 def test_where_nobody_listens_it_is_said(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ COMMANDS = {
         "ledger_command", "Check or show the ledger of a live bandit, as exported by Ledger.to_jsonl."
     ),
     "restore": CommandEntry(
-        "restore", "Show what a database has lost that was put back from a copy, and go on from it."
+        "restore", "Show what a database that was put back from a copy has lost, and go on from it."
     ),
     "marks": CommandEntry("marks_command", "The marks that show whether a database is the newest."),
     "backup": CommandEntry(

@@ -26,9 +26,11 @@ def backup_command(
     """
     from dpbandits.service.backup import back_up
     from dpbandits.service.database import Database
+    from dpbandits.service.schema_version import check_tables
 
     source = Database(database, must_exist=True)
     try:
+        check_tables(source)
         back_up(source, out)
     finally:
         source.close()

@@ -21,7 +21,7 @@ def restore_command(
         bool, typer.Option("--accept", help="Go on from the database as it is. This cannot be undone.")
     ] = False,
 ) -> None:
-    """Show what a database has lost that was put back from a copy, and go on from it.
+    """Show what a database that was put back from a copy has lost, and go on from it.
 
     A copy looks right by itself. What was released since would be drawn again, and tell of the same people twice, so a
     service refuses to start with it. Put the newest database back if you can. If it is lost, --accept goes on from the
@@ -34,7 +34,7 @@ def restore_command(
     dpbandits restore --database trials.db
 
     \b
-    dpbandits restore --database postgresql://trials@db/trials --state /srv/marks --accept
+    dpbandits restore --database postgresql://me@db/trials --state /srv/marks --accept
     """
     from dpbandits.service.restoring import Repair
 
@@ -42,10 +42,11 @@ def restore_command(
         found = repair.accept() if accept else repair.behind()
         if not repair.has_marks and not accept:
             print(
-                f"{repair.path} has no marks of this database, so nobody can tell whether it is the newest.\n"
+                f"The marks of this database are not at {repair.path}, so nobody can tell whether it is the newest.\n"
                 "If it is, run `dpbandits marks adopt`. If it may be a copy, go on with --accept."
             )
-        elif not found:
+            raise typer.Exit(1)
+        if not found:
             print("Nothing is missing: no experiment is behind its mark.")
             return
         for each in found:
@@ -60,11 +61,8 @@ def restore_command(
 def _sentence(each: "Behind") -> str:
     if each.name is None:
         return f"- Experiment number {each.id} is not in the database."
-    missing, lost = each.missing_releases, []
+    missing = each.missing_releases
     if missing is None:
-        return f"- {each.name}: it has releases, and nobody knows whether they are all."
-    if missing:
-        lost.append(count_text(missing, "release"))
-    if each.stored is not None and each.marked is not None:
-        lost.append(f"{count_text(max(each.marked.version - each.stored.version, 0), 'change')} in all")
-    return f"- {each.name}: lost {', '.join(lost)}."
+        return f"- {each.name}: nobody knows whether this is the latest of it."
+    what = count_text(missing, "release") if missing else "changes since its last release"
+    return f"- {each.name}: lost {what}."

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, StepError
 from dpbandits.live.blocks import entering_limit, schedule_of
 from dpbandits.live.book import FORGOTTEN, Book, PastAssignment, Place
 from dpbandits.live.configuration import Configuration, Terms
@@ -245,6 +245,8 @@ class Learner:
         self.counts.now = now
         if not ready.blocks:
             return []
+        if self.is_restored:
+            raise StepError("An experiment that was restored from an earlier copy releases nothing any more.")
         releases = []
         for place, (arm, number) in enumerate(ready.blocks):
             block = self.schedule.block(number)

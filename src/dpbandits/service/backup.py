@@ -25,6 +25,8 @@ def back_up(database: Database, path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))  # it holds secrets
     except FileExistsError:
         raise InvalidInput(f"Expected {str(path)!r} to be a new file: a backup overwrites nothing.") from None
+    except OSError as problem:
+        raise InvalidInput(f"Expected {str(path)!r} to be a file that can be made: {problem.strerror}.") from None
     try:
         if database.is_sqlite:
             _copy_file(database, path)
@@ -45,8 +47,12 @@ def _copy_file(database: Database, path: Path) -> None:
             bar.advance(percent - copied)
             copied = percent
 
-        source, copy = sqlite3.connect(f"file:{database.path}?mode=ro", uri=True), sqlite3.connect(path)
+        assert database.path is not None
+        source, copy = sqlite3.connect(f"{database.path.as_uri()}?mode=ro", uri=True), sqlite3.connect(path)
         try:
+            # One moment of it: otherwise every commit of somebody else would begin it anew.
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_master").fetchone()
             source.backup(copy, pages=_PAGES, progress=tell)
         except sqlite3.Error as problem:
             raise DatabaseError(f"The backup could not be made: {one_line(problem)}.") from None
@@ -63,7 +69,10 @@ def _dump(database: Database, path: Path) -> None:
     environment = dict(os.environ)
     if url.password is not None:
         environment["PGPASSWORD"] = str(url.password)
-    name = database.url.set(drivername="postgresql", password=None).render_as_string()
+    secret = url.query.get("password")
+    if isinstance(secret, str):
+        environment["PGPASSWORD"] = secret
+    name = url.set(password=None).difference_update_query(("password",)).render_as_string()
     command = [pg_dump, "--format=custom", f"--file={path}", f"--dbname={name}"]
     finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if finished.returncode:

@@ -68,7 +68,8 @@ class Batch:
     """Steps in one transaction.
 
     Args:
-        steps: in the order in which they came.
+        steps: in the order in which they came. Of an experiment, states are changed first, then it is answered, then
+            released, then handed out; people are forgotten last.
         database: where they are written.
         connection: in the transaction.
         directory: finds experiments by name and by tag.
@@ -109,27 +110,27 @@ class Batch:
             self._answer_and_release(work)
         for work in self.work.values():
             self._assign(work)
-        for work, unit in forgets:
-            self._forget(work, unit)
+        for step in forgets:
+            self._forget(step)
         changed = [work.experiment for work in self.work.values() if work.experiment.is_changed]
         self._rows.write(*experiment_writes(changed))
 
     # ---- before the first change
 
-    def _sort(self) -> list[tuple[Work, str]]:
+    def _sort(self) -> list[Forget]:
         """Lock the experiments of all steps, and put every step to the work on its experiment.
 
         Returns:
-            Who is to be forgotten, in which experiment.
+            Who is to be forgotten; nobody of whom that would be true in some experiments alone.
         """
         found = self._directory.experiments_of(self._steps, self._connection)
         links = [
-            (place, number, unit)
+            (place, number)
             for place, step in enumerate(self._steps)
             if isinstance(step, Forget)
-            for number, unit in self._links(place, step)
+            for number, _ in self._links(place, step)
         ]
-        numbers = {number for number in found if number is not None}.union(number for _, number, _ in links)
+        numbers = {number for number in found if number is not None}.union(number for _, number in links)
         opened, refused, time = self._open_locked(numbers, self._rows, self._foreseen(found))
         self.work = {number: Work(opened[number], time) for number in sorted(opened)}
         for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
@@ -141,10 +142,12 @@ class Batch:
                 self.outcomes[place] = Refusal(_not_found(step))
         for work in self.work.values():
             self._look_at_the_clock(work)
-        for place, number, _ in links:
+        for place, number in links:
             if number in refused:
                 self.outcomes[place] = Refusal(refused[number])
-        return [(self.work[number], unit) for _, number, unit in links if number in self.work]
+        return [
+            step for place, step in enumerate(self._steps) if isinstance(step, Forget) and self.outcomes[place] is None
+        ]
 
     def _foreseen(self, found: Sequence[int | None]) -> Wanted:
         """Return what can be read in one message with the locks: all of experiments that this process remembers.
@@ -266,11 +269,14 @@ class Batch:
         experiment = work.experiment
         for place, step in work.states:
             if experiment.state not in BEFORE[step.state]:
+                before = " or ".join(BEFORE[step.state])
+                rule = (
+                    f"to be {before} before it can be {step.state}"
+                    if before
+                    else "to go on: none becomes a draft again"
+                )
                 self.outcomes[place] = Refusal(
-                    NotRunning(
-                        f"Expected experiment={experiment.name!r}, which is {experiment.state}, to be "
-                        f"{' or '.join(BEFORE[step.state])} before it can be {step.state}."
-                    )
+                    NotRunning(f"Expected experiment={experiment.name!r}, which is {experiment.state}, {rule}.")
                 )
             else:
                 experiment.state, experiment.is_changed, experiment.has_new_state = step.state, True, True
@@ -331,8 +337,8 @@ class Batch:
             if experiment.state != "running":
                 self.outcomes[place] = Refusal(
                     NotRunning(
-                        f"Expected experiment={step.experiment!r} to be running, not {experiment.state}: it "
-                        "takes nobody new."
+                        f"Expected experiment={step.experiment!r} to be running, not {experiment.state}: nobody new is "
+                        "assigned."
                     )
                 )
                 continue
@@ -343,11 +349,14 @@ class Batch:
             experiment.is_changed = True
             self.outcomes[place] = self._assignment(experiment, number, chosen.arm, is_new=True)
 
-    def _forget(self, work: Work, unit: str) -> None:
-        book = work.experiment.learner.book
-        if book.person(unit) not in (None, FORGOTTEN):
-            book.forget(unit)
-            work.experiment.is_changed = True
+    def _forget(self, step: Forget) -> None:
+        """Forget somebody in all experiments of this batch: those that know them, and those that have only now met."""
+        for work in self.work.values():
+            learner = work.experiment.learner
+            unit = learner.units.hashed_unit(step.unit)
+            if unit is not None and learner.book.person(unit) not in (None, FORGOTTEN):
+                learner.book.forget(unit)
+                work.experiment.is_changed = True
 
     @staticmethod
     def _assignment(experiment: Experiment, number: int, arm: int, *, is_new: bool) -> Assignment:
@@ -362,7 +371,8 @@ def _is_sealed(work: Work) -> bool:
 def _assignment_number(assignment: str) -> int:
     """Return the number in the id of an assignment; 0 if it cannot have one."""
     digits = assignment.rpartition("-")[2]
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0
+    is_plain = digits.isascii() and digits.isdigit() and len(digits) < 19 and digits[0] != "0"
+    return int(digits) if is_plain else 0
 
 
 def _not_found(step: Any) -> NotFound:

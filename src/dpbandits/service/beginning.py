@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import func, insert, select
 
 from dpbandits import _validate
+from dpbandits._frames import clean
 from dpbandits._version import __version__
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import DatabaseError, InvalidInput
 from dpbandits.live.configuration import Configuration, Terms, requested_configuration
 from dpbandits.live.learner import Learner
 from dpbandits.live.reward_scale import OutOfBounds
@@ -23,6 +24,7 @@ from dpbandits.service.store import Store
 from dpbandits.service.terms_process import computed_terms
 
 
+@clean
 def begin_experiment(
     store: Store,
     name: str,
@@ -63,6 +65,7 @@ def begin_experiment(
         InvalidInput: the name is taken or cannot be one, a setting is outside its range, or the policy cannot run here.
             Nothing has changed.
     """
+    _validate.check_kind(Store, "a Store", store=store)
     _validate.check_kind(Policy, "a policy, such as recommended(epsilon=1)", policy=policy)
     if not is_ours(policy):
         raise InvalidInput(f"Expected policy={policy.name} to be a built-in one: others run in a Bandit alone.")
@@ -86,6 +89,7 @@ def begin_experiment(
     return insert_experiment(store, name, configuration, computed_terms(configuration), state)
 
 
+@clean
 def insert_experiment(store: Store, name: str, configuration: Configuration, terms: Terms, state: Beginning) -> int:
     """Put an experiment with its terms into a database, and return its number there."""
     learner = Learner(configuration, terms, SecureNoise(configuration.grid_bits))
@@ -114,5 +118,11 @@ def insert_experiment(store: Store, name: str, configuration: Configuration, ter
             insert(ledger).values(experiment=number, number=0, decisions=0, content=row_0.content_json, hash=row_0.hash)
         )
     mark = Experiment(number, name, identity, state, learner, version=1).mark
-    store.marks.raise_to({number: mark}, durable=True)
+    try:
+        store.marks.raise_to({number: mark}, durable=True)
+    except OSError as problem:
+        raise DatabaseError(
+            f"Experiment {name!r} has begun, and its mark could not be written ({problem.strerror}): its first step "
+            "will write it."
+        ) from None
     return number

@@ -6,8 +6,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -24,6 +30,8 @@ _ROOM = ("cache_size=-65536", "wal_autocheckpoint=8000")
 _KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirty
 
 Clock = Callable[[], float]
+_HOLD, _USE = 7_309_117_042, 7_309_117_043  # advisory locks of PostgreSQL
+_SECRET_WORDS = ("password", "sslpassword", "passfile")
 _TIME = Read("SELECT extract(epoch FROM clock_timestamp())::float8", (), ())
 
 
@@ -49,7 +57,9 @@ class Database:
         if must_exist and self.path is not None and not self.path.is_file():
             raise InvalidInput(f"Expected database={str(self.path)!r} to be a file that exists.")
         self.given: GivenRows = SQLiteRows() if self.is_sqlite else PostgreSQLRows()
-        self.name = str(self.path) if self.is_sqlite else self.url.set(drivername="postgresql").render_as_string()
+        shown = self.url.set(drivername="postgresql").difference_update_query(_SECRET_WORDS)
+        self.name = str(self.path) if self.is_sqlite else shown.render_as_string()
+        self._user: Callable[[], None] | None = None  # lets go of the lock that says that it is used
         self._clock = clock
         self._engine = self._sqlite_engine() if self.is_sqlite else self._postgresql_engine()
 
@@ -88,8 +98,34 @@ class Database:
         (((now,),),) = self.given.read(connection, _TIME)
         return float(now)
 
+    def hold(self, connection: Connection) -> None:
+        """Let one transaction at a time make tables, or say which marks are its own."""
+        if not self.is_sqlite:  # where every transaction that writes is alone
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_HOLD})")
+
+    def use(self, *, alone: bool = False) -> None:
+        """Take part in using the database until it is closed, with others who do, or alone.
+
+        Raises:
+            DatabaseError: somebody uses it, or uses it alone.
+        """
+        if self._user is None:
+            self._user = _file_in_use(self.path, alone) if self.path is not None else self._session_in_use(alone)
+
+    def _session_in_use(self, alone: bool) -> Callable[[], None]:
+        with translated_errors(self.name):
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            function = "pg_try_advisory_lock" if alone else "pg_try_advisory_lock_shared"
+            if not connection.exec_driver_sql(f"SELECT {function}({_USE})").scalar_one():
+                connection.close()
+                raise _in_use_error(self.name, alone)
+        return connection.invalidate  # the lock goes with its session
+
     def close(self) -> None:
         """Let go of all connections."""
+        if self._user is not None:
+            self._user()
+            self._user = None
         self._engine.dispose()
 
     @contextmanager
@@ -152,8 +188,8 @@ class Database:
                 cursor.execute("SET enable_hashjoin = off")
                 cursor.execute("SET enable_mergejoin = off")
                 # A host that has stopped in the middle of a transaction holds up the others no longer than this.
-                cursor.execute(f"SET lock_timeout = '{_PATIENCE:g}s'")
-                cursor.execute(f"SET idle_in_transaction_session_timeout = '{_PATIENCE / 2:g}s'")
+                cursor.execute(f"SET lock_timeout = '{_PATIENCE / 2:g}s'")
+                cursor.execute(f"SET idle_in_transaction_session_timeout = '{_PATIENCE / 3:g}s'")
                 (fsync,) = cursor.execute("SHOW fsync").fetchone()
             connection.commit()
             if fsync != "on":
@@ -164,6 +200,28 @@ class Database:
                 )
 
         return engine
+
+
+def _file_in_use(path: Path, alone: bool) -> Callable[[], None]:
+    """Lock a file beside that of SQLite, whose own locks would be lost with any other use of it."""
+    if fcntl is None:
+        raise DatabaseError("A database needs file locks, which this operating system does not offer.")
+    beside = path.with_name(f"{path.name}.in-use")
+    try:
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise DatabaseError(f"{beside} cannot be made: {problem.strerror}.") from None
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise _in_use_error(str(path), alone) from None
+    return partial(os.close, descriptor)
+
+
+def _in_use_error(name: str, alone: bool) -> DatabaseError:
+    reason = "stop what uses it first" if alone else "it is being repaired"
+    return DatabaseError(f"The database {name} is in use: {reason}.")
 
 
 class DatabaseAway(DatabaseError):
@@ -205,9 +263,16 @@ def translated_errors(name: str) -> Iterator[None]:
 def _is_away(problem: BaseException) -> bool:
     """Tell whether the database cannot be reached, so that no step of a batch is to blame."""
     if isinstance(problem, DBAPIError):
-        return problem.connection_invalidated or problem.statement is None
-    # A server that ends a connection may say why (class 57, such as 57P01, admin_shutdown), or nothing.
-    return isinstance(problem, psycopg.OperationalError) and (problem.sqlstate or "57")[:2] in ("57", "08")
+        is_locked = isinstance(problem.orig, sqlite3.Error) and _is_away(problem.orig)
+        return problem.connection_invalidated or problem.statement is None or is_locked
+    if isinstance(problem, sqlite3.Error):  # somebody else writes for a minute
+        return getattr(problem, "sqlite_errorcode", None) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    # A server that ends a connection may say why (class 57, such as 57P01, admin_shutdown), or nothing. 55P03: somebody
+    # else holds a lock for long; 25P03: this session was idle for long.
+    state = getattr(problem, "sqlstate", None)
+    if isinstance(problem, psycopg.Error) and state in ("55P03", "25P03"):
+        return True
+    return isinstance(problem, psycopg.OperationalError) and (state or "57P")[:3] in ("57P", "080")
 
 
 _SQLITE_TEXTS = re.compile(
@@ -230,18 +295,18 @@ def failure_text(problem: BaseException) -> str:
 
 
 def _understood(url: str | os.PathLike[str]) -> URL:
-    text = os.fspath(url)
-    if not isinstance(text, str) or not text:
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else ""
+    if not isinstance(text, str) or not text or text == ":memory:":
         raise InvalidInput(f"Expected database={value_text(url)} to be a file or a URL.")
     if "://" not in text:
-        return URL.create("sqlite", database=os.path.abspath(text))
+        return URL.create("sqlite", database=os.path.realpath(text))
     try:
         parsed = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise InvalidInput("Expected the URL of the database to be like postgresql://user@host/name.") from None
     kind = parsed.get_backend_name()
-    if kind == "sqlite" and parsed.database and parsed.database != ":memory:":
-        return parsed.set(drivername="sqlite", database=os.path.abspath(parsed.database))
+    if kind == "sqlite" and parsed.database and parsed.database != ":memory:" and not parsed.query:
+        return parsed.set(drivername="sqlite", database=os.path.realpath(parsed.database))
     if kind == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     raise InvalidInput(

@@ -21,12 +21,17 @@ _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 def validated_name(name: object) -> str:
     """Return the name of an experiment, which can stand in a URL."""
-    if isinstance(name, str) and _NAME.fullmatch(name):
+    if isinstance(name, str) and is_name(name):
         return name
     raise InvalidInput(
         f"Expected name={value_text(name)} to be 1 to 100 letters, digits, dots, dashes and underscores, beginning "
         "with a letter or a digit."
     )
+
+
+def is_name(name: object) -> bool:
+    """Tell whether something can be the name of an experiment."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 class Directory:
@@ -58,9 +63,7 @@ class Directory:
 
 def links_of(unit: str | int, database: Database, connection: Connection) -> list[tuple[int, str]]:
     """Return the experiments in which a person is known, and the hashes by which they are."""
-    found = connection.execute(
-        select(experiments.c.id, experiments.c.unit_key).where(experiments.c.state != "archived")
-    )
+    found = connection.execute(select(experiments.c.id, experiments.c.unit_key))
     keys = [(number, _hashed(unit, key)) for number, key in found]
     rows = BookRows(database, connection)  # of its own: what it reads may change until the experiments are locked
     rows.read_ahead(Wanted(people=keys))

@@ -32,7 +32,7 @@ class Read(NamedTuple):
 
     Attributes:
         statement: SQL with `{given}` in it, `{now}` behind that if it needs the time, and `{locked}` at its end where
-            it locks rows of `progress`.
+            it locks rows of `progress` and `experiments`.
         columns: of a table, whose names and types the given rows have.
         rows: plain values, whole numbers and text alone.
         now: the time, where the statement needs it.
@@ -151,7 +151,7 @@ def _postgresql_text(statement: str, columns: tuple[Any, ...]) -> str:
         f"(value ->> {place})::{column.type.compile(dialect)} AS {column.name}" for place, column in enumerate(columns)
     )
     given = f"(SELECT {values} FROM jsonb_array_elements(%s::jsonb)) AS given"
-    return statement.format(given=given, now="%s::float8", locked="FOR UPDATE OF progress")
+    return statement.format(given=given, now="%s::float8", locked="FOR UPDATE OF progress, experiments")
 
 
 def insert_text(table: Table) -> str:

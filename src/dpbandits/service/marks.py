@@ -13,6 +13,7 @@ file; a slot is only ever raised, whichever of them comes first.
 import hashlib
 import os
 import secrets
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,9 +24,10 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+from dpbandits._phrases import count_text
 from dpbandits.errors import DatabaseError
 
-_SLOT = 256  # bytes: none of them lies across two sectors, so one is written completely or not at all
+_SLOT = 256  # bytes: none of them lies across two sectors, so that a crash leaves one completely written or not at all
 _HEADER = "dpbandits marks 1"
 _DIGITS = 16  # of identities and checksums
 _CHECK = _SLOT - _DIGITS - 1
@@ -66,8 +68,8 @@ class Marks:
         self.path = Path(os.path.abspath(path))
         self._file = _opened(self.path)
         self._known: dict[int, tuple[bytes, Mark]] = {}  # slots as they were, so that few are parsed again
-        # Whoever writes slots holds this one; the lock of the marks themselves tells whether they are in use.
-        self._lock = -1
+        self._threads = threading.Lock()
+        self._lock = -1  # a file beside it, which is locked by whoever writes slots
         try:
             self._lock = _opened(self.path.with_name(f"{self.path.name}.lock"))
             with self._locked():
@@ -83,32 +85,20 @@ class Marks:
                 os.close(descriptor)
         self._file = self._lock = -1
 
-    def use(self) -> None:
-        """Take part in using the file, with others who do."""
-        self._take(fcntl.LOCK_SH, "somebody repairs the database now")
-
-    def use_alone(self) -> None:
-        """Use the file alone, until it is closed."""
-        self._take(fcntl.LOCK_EX, "a service uses them now: stop it first")
-
-    def _take(self, kind: int, reason: str) -> None:
-        try:
-            fcntl.flock(self._file, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DatabaseError(f"The marks {self.path} are in use: {reason}.") from None
-
     # ---- slots
 
     def mark(self, experiment: int) -> Mark | None:
         """Return the mark of an experiment; None if it has none."""
+        if self._file < 0:
+            raise DatabaseError(f"The marks {self.path} were closed.")
         content = os.pread(self._file, _SLOT, experiment * _SLOT)
         known = self._known.get(experiment)
         if known is not None and known[0] == content:
             return known[1]
-        mark = self._parsed(content, experiment)
-        if mark is not None:
-            self._known[experiment] = content, mark
-        return mark
+        if not _is_whole(content):  # somebody writes it just now
+            with self._locked():
+                content = os.pread(self._file, _SLOT, experiment * _SLOT)
+        return self._parsed(content, experiment)
 
     def all(self) -> dict[int, Mark]:
         """Return all marks."""
@@ -120,31 +110,37 @@ class Marks:
         """The largest id of an experiment that can have a mark."""
         return max(os.fstat(self._file).st_size // _SLOT - 1, 0)
 
-    def raise_to(self, marks: Mapping[int, Mark], *, durable: bool) -> None:
+    def raise_to(self, marks: Mapping[int, Mark], *, durable: bool) -> list[int]:
         """Write marks, unless a slot is further already, because another host was quicker.
 
         Args:
             marks: by experiment.
             durable: force them to disk, since a release is about to be seen.
 
+        Returns:
+            The experiments whose slots were further. Whether theirs is the same history only the database can tell.
+
         Raises:
             DatabaseError: a slot holds another history than the database.
         """
+        further = []
         with self._locked():
             for experiment, mark in marks.items():
-                known = self.mark(experiment)
+                known = self._parsed(os.pread(self._file, _SLOT, experiment * _SLOT), experiment)
                 if known is not None:
                     if known.version > mark.version and known.identity == mark.identity and not known.is_closed:
+                        further.append(experiment)
                         continue
                     check_mark(mark, known, str(experiment))
                 self._write(experiment, mark)
         if durable:
             os.fsync(self._file)
+        return further
 
     def covers(self, experiment: int, mark: Mark) -> bool:
         """Tell whether a mark has come as far as this one; if it has, it is on disk."""
         known = self.mark(experiment)
-        if known is None or known.version < mark.version:
+        if known is None or known.identity != mark.identity or known.version < mark.version:
             return False
         os.fsync(self._file)
         return True
@@ -157,6 +153,7 @@ class Marks:
         os.fsync(self._file)
 
     def _write(self, experiment: int, mark: Mark) -> None:
+        assert mark.head, "a ledger has a last row"
         state = "closed" if mark.is_closed else "open"
         text = f"{mark.identity} {mark.version} {mark.rows} {mark.head} {state}"
         self._known[experiment] = self._write_slot(experiment, text), mark
@@ -173,11 +170,16 @@ class Marks:
     def _parsed(self, content: bytes, experiment: int) -> Mark | None:
         if not content.strip(b"\0"):
             return None
-        text, checksum = content[:_CHECK], content[_CHECK:-1]
-        if len(content) != _SLOT or checksum != _checksum(text):
-            raise DatabaseError(f"The marks {self.path} are damaged at experiment {experiment}.")
-        identity, version, rows, head, state = text.decode("ascii").split()
-        return Mark(identity, int(version), int(rows), head, state == "closed")
+        known = self._known.get(experiment)
+        if known is not None and known[0] == content:
+            return known[1]
+        words = content[:_CHECK].decode("ascii", "replace").split()
+        if not _is_whole(content) or len(words) != 5:
+            raise DatabaseError(f"The marks {self.path} are damaged at experiment {experiment}. {_MOVE_AWAY}")
+        identity, version, rows, head, state = words
+        mark = Mark(identity, int(version), int(rows), head, state == "closed")
+        self._known[experiment] = content, mark
+        return mark
 
     def _begun(self) -> str:
         content = os.pread(self._file, _SLOT, 0)
@@ -193,17 +195,19 @@ class Marks:
             return identity
         text = content[:_CHECK].decode("ascii", "replace").strip()
         if len(content) != _SLOT or content[_CHECK:-1] != _checksum(content[:_CHECK]) or not text.startswith(_HEADER):
-            raise DatabaseError(f"{self.path} is not a file of marks, or is damaged.")
+            raise DatabaseError(f"{self.path} is not a file of marks, or is damaged. {_MOVE_AWAY}")
         return text.removeprefix(_HEADER).strip()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                fcntl.flock(self._lock, fcntl.LOCK_UN)
+        # The lock of the file keeps other processes out, and lets in all threads of this one.
+        with self._threads:
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
 def check_mark(mark: Mark, known: Mark | None, name: str) -> None:
@@ -215,10 +219,10 @@ def check_mark(mark: Mark, known: Mark | None, name: str) -> None:
         name: what errors call it.
     """
     if known is None:
-        if mark.rows <= 1:
+        if mark.version <= 1:
             return  # it has just begun, and the process was killed before it had a mark
         raise DatabaseError(
-            f"Experiment {name!r} cannot go on: it has releases, and no mark that shows that they are the latest. "
+            f"Experiment {name!r} cannot go on: it has no mark that shows that this is the latest of it. "
             "Put the file of marks back. If it is lost, and the database is the newest, run `dpbandits marks adopt`."
         )
     if known.is_closed:
@@ -226,10 +230,9 @@ def check_mark(mark: Mark, known: Mark | None, name: str) -> None:
     elif mark.identity != known.identity:
         problem = "its mark is that of another one"
     elif mark.version < known.version or mark.rows < known.rows:
-        problem = (
-            f"the database has change {mark.version:,} and {mark.rows:,} rows of its ledger, and its mark says that "
-            f"there were {known.version:,} and {known.rows:,}"
-        )
+        # How many changes are missing is not said: most of them are rewards.
+        missing = known.rows - mark.rows
+        problem = f"{count_text(missing, 'release')} of it are missing" if missing > 0 else "changes of it are missing"
     elif (mark.rows, mark.version) == (known.rows, known.version) and mark.head not in (None, known.head):
         problem = "its ledger does not end as its mark says"
     else:
@@ -237,10 +240,18 @@ def check_mark(mark: Mark, known: Mark | None, name: str) -> None:
     raise DatabaseError(f"Experiment {name!r} cannot go on: {problem}. {OLD_COPY}")
 
 
+_MOVE_AWAY = (
+    "Put the file back as it was. If it is lost, move this one away; `dpbandits marks adopt` writes a new one, if the "
+    "database is the newest."
+)
 OLD_COPY = (
     "The database is an old copy, and going on from it would draw its noise again. Put the newest one back, or run "
     "`dpbandits restore` to see what is missing."
 )
+
+
+def _is_whole(content: bytes) -> bool:
+    return not content.strip(b"\0") or (len(content) == _SLOT and content[_CHECK:-1] == _checksum(content[:_CHECK]))
 
 
 def _checksum(content: bytes) -> bytes:

@@ -8,10 +8,13 @@ import time
 
 from sqlalchemy import select
 
+from dpbandits import _validate
+from dpbandits._frames import clean
 from dpbandits._validate import value_text
 from dpbandits.errors import DatabaseError, NotFound
 from dpbandits.live.experiment_overview import Overview
 from dpbandits.service.book_rows import BookRows
+from dpbandits.service.directory import is_name
 from dpbandits.service.experiment_rows import read_experiment
 from dpbandits.service.schema import experiments
 from dpbandits.service.store import Store
@@ -20,6 +23,7 @@ _PATIENCE = 5.0  # seconds
 _PAUSE = 0.002
 
 
+@clean
 def acknowledged_overview(store: Store, name: str) -> Overview:
     """Return what may be shown of an experiment now.
 
@@ -27,7 +31,10 @@ def acknowledged_overview(store: Store, name: str) -> Overview:
         NotFound: there is none of this name.
         DatabaseError: it has changed and no mark says so: no writer has acknowledged it.
     """
+    _validate.check_kind(Store, "a Store", store=store)
     database = store.database
+    if not is_name(name):
+        raise NotFound(f"There is no experiment={value_text(name)}.")
     with database.reading() as connection:
         number = connection.scalar(select(experiments.c.id).where(experiments.c.name == name))
         if number is None:

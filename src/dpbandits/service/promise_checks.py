@@ -5,17 +5,21 @@ beside the writer, once for every version; until then the steps of the experimen
 """
 
 import json
+import logging
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import select, update
 
 from dpbandits._version import __version__
-from dpbandits.errors import DatabaseError, DPBanditsError
+from dpbandits.errors import DatabaseError
 from dpbandits.service.database import Database
 from dpbandits.service.experiment_rows import ExperimentRow
 from dpbandits.service.schema import experiments, ledger
 from dpbandits.service.terms_process import promise_problem_of
+
+_LOG = logging.getLogger(__name__)
 
 
 class PromiseChecks:
@@ -32,10 +36,12 @@ class PromiseChecks:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._is_over = False
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dpbandits check")  # one after the other
 
     def close(self) -> None:
         """End what is under way."""
         self._is_over = True
+        self._executor.shutdown(wait=False, cancel_futures=True)
         if self._process is not None:
             self._process.kill()
 
@@ -48,7 +54,7 @@ class PromiseChecks:
                 return DatabaseError(f"Experiment {row.name!r} cannot go on. {self._problems[row.id]}")
             if row.id not in self._under_way:
                 self._under_way.add(row.id)
-                threading.Thread(target=self._check, args=(row.id,), name="dpbandits check", daemon=True).start()
+                self._executor.submit(self._check, row.id)
         return DatabaseError(
             f"Experiment {row.name!r} began with version {row.checked_by} of dpbandits, and what it promised is being "
             "checked. Ask again in a moment."
@@ -60,16 +66,18 @@ class PromiseChecks:
                 is_first = (ledger.c.experiment == number) & (ledger.c.number == 0)
                 content = connection.scalar(select(ledger.c.content).where(is_first))
             problem = promise_problem_of(json.loads(content or "{}"), self._started)
-            if not problem:
-                with self._database.writing() as connection:
-                    is_it = experiments.c.id == number
-                    connection.execute(update(experiments).where(is_it).values(checked_by=__version__))
-        except DPBanditsError as failure:
-            problem = "" if self._is_over else str(failure)
-        with self._lock:
-            self._under_way.discard(number)
             if problem:
                 self._problems[number] = problem
+                return
+            with self._database.writing() as connection:
+                is_it = experiments.c.id == number
+                connection.execute(update(experiments).where(is_it).values(checked_by=__version__))
+        except Exception as problem:  # noqa: BLE001  (whatever it was, the next step that comes has it checked again)
+            if not self._is_over:
+                _LOG.warning("What experiment %d promised could not be checked: %s", number, type(problem).__name__)
+        finally:
+            with self._lock:
+                self._under_way.discard(number)
 
     def _started(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process

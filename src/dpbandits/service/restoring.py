@@ -8,9 +8,11 @@ import json
 import os
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert, update
 
+from dpbandits._frames import clean
 from dpbandits.errors import DatabaseError
 from dpbandits.live.restoration import exhausted_counts, restoration_content
 from dpbandits.mechanisms import SecureNoise
@@ -18,9 +20,16 @@ from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
 from dpbandits.service.experiment_rows import locked_rows, open_experiments
 from dpbandits.service.marks import Mark, Marks, check_mark
-from dpbandits.service.schema import assignments, blocks, experiments, ledger, own_marks, progress, released_sums
+from dpbandits.service.schema import assignments, blocks, experiments, ledger, progress, released_sums
 from dpbandits.service.schema_version import check_tables
-from dpbandits.service.store import not_its_own, path_of_marks, registered_marks, stored_marks
+from dpbandits.service.store import (
+    OwnMarks,
+    others_marks_text,
+    path_of_marks,
+    register_marks,
+    registered_marks,
+    stored_marks,
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,7 @@ class Repair:
         has_marks: whether the marks are there and its own.
     """
 
+    @clean
     def __init__(self, database: str | os.PathLike[str], state: str | os.PathLike[str] | None = None) -> None:
         self.database = Database(database, must_exist=True)
         self._marks: Marks | None = None
@@ -66,10 +76,12 @@ class Repair:
             check_tables(self.database)
             with self.database.reading() as connection:
                 known = registered_marks(connection)
+            self.database.use(alone=True)
             if self.path.exists():
                 self._marks = Marks(self.path)
-                self._marks.use_alone()
-            self.has_marks = self._marks is not None and self._marks.identity == known
+            self.has_marks = self._marks is not None and known is not None and self._marks.identity == known.identity
+            if not self.has_marks and known is not None:
+                _check_lost(known, self.path)
         except BaseException:
             self.close()
             raise
@@ -86,8 +98,9 @@ class Repair:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @clean
     def behind(self) -> list[Behind]:
-        """Return the experiments that are behind their marks, or have releases and no mark."""
+        """Return the experiments that are behind their marks, and all that have changed where there are no marks."""
         known = self._marks.all() if self._marks is not None and self.has_marks else {}
         with self.database.reading() as connection:
             stored = stored_marks(connection)
@@ -103,6 +116,7 @@ class Repair:
         ]
         return sorted(found, key=lambda each: each.id)
 
+    @clean
     def accept(self) -> list[Behind]:
         """Go on from the database as it is, and return the experiments that will release nothing any more."""
         self._check_marks_are_free()
@@ -118,6 +132,7 @@ class Repair:
         )
         return found
 
+    @clean
     def adopt(self) -> int:
         """Take the database for the newest one and write its marks, and return how many experiments there are.
 
@@ -138,16 +153,24 @@ class Repair:
 
     def _check_marks_are_free(self) -> None:
         if not self.has_marks and self._marks is not None and self._marks.slots:
-            raise DatabaseError(not_its_own(self.path, self.database))
+            raise DatabaseError(others_marks_text(self.path, self.database))
 
     def _registered(self, connection: Connection) -> Marks:
         """Return the marks, new ones if need be, which the database knows from now on."""
         if self._marks is None:
             self._marks = Marks(self.path)
-            self._marks.use_alone()
-        connection.execute(delete(own_marks))
-        connection.execute(insert(own_marks).values(identity=self._marks.identity))
+        register_marks(connection, self._marks)
         return self._marks
+
+
+def _check_lost(known: OwnMarks, path: Path) -> None:
+    """Refuse to do without the marks of a database that are where it says, and may be in use."""
+    if Path(known.path) == path or not Path(known.path).exists():
+        return
+    marks = Marks(known.path)
+    marks.close()
+    if marks.identity == known.identity:
+        raise DatabaseError(f"The marks of this database are at {known.path}: give that folder (--state).")
 
 
 def _is_behind(stored: Mark, known: Mark | None, name: str) -> bool:
@@ -171,16 +194,10 @@ def _exhaust(database: Database, connection: Connection, found: list[Behind]) ->
         experiment, stored = opened[each.id], each.stored
         assert stored is not None
         learner = experiment.learner
-        row = learner.ledger.append(restoration_content(each.missing_releases))
-        connection.execute(
-            insert(ledger).values(
-                experiment=each.id,
-                number=row.number,
-                decisions=learner.counts.decisions,
-                content=row.content_json,
-                hash=row.hash,
-            )
-        )
+        if not learner.is_restored:
+            row = learner.ledger.append(restoration_content(each.missing_releases))
+            values = {"number": row.number, "content": row.content_json, "hash": row.hash}
+            connection.execute(insert(ledger).values(experiment=each.id, decisions=learner.counts.decisions, **values))
         connection.execute(
             update(experiments).where(experiments.c.id == each.id).values(tag=secrets.token_hex(len(learner.tag) // 2))
         )

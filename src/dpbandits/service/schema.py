@@ -122,7 +122,13 @@ Index(
 )
 
 # The file of marks that shows whether this database is the newest (service/marks.py).
-own_marks = Table("own_marks", metadata, Column("identity", Text, primary_key=True))
+own_marks = Table(
+    "own_marks",
+    metadata,
+    Column("one", Integer, primary_key=True, autoincrement=False),  # it is the only row
+    Column("identity", Text, nullable=False),
+    Column("path", Text, nullable=False),  # where the file was, as the host that has made it calls it
+)
 
 # Where a release is of all rewards so far: those of the blocks that were released.
 released_sums = Table(

@@ -10,7 +10,6 @@ from dpbandits.service.database import Database
 
 CURRENT = "0002"  # the last file in migrations/versions/
 _MIGRATIONS = Path(__file__).parent / "migrations"
-_LOCK = 7_309_117_042  # of PostgreSQL, that one process at a time makes tables
 
 
 def prepare_tables(database: Database) -> None:
@@ -51,8 +50,7 @@ def upgrade_tables(database: Database) -> str | None:
     from alembic.config import Config
 
     with database.writing() as connection:
-        if not database.is_sqlite:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        database.hold(connection)
         version = stored_version(connection)
         if version is None or version < CURRENT:
             config = Config()

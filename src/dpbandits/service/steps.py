@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from dpbandits import _validate
 from dpbandits._validate import value_text
-from dpbandits.errors import InvalidInput
+from dpbandits.errors import InvalidInput, WrongKind
 
 State = Literal["draft", "running", "paused", "stopped", "archived"]
 STATES: tuple[State, ...] = get_args(State)
@@ -82,3 +82,11 @@ def _check_text(**named: Any) -> None:
 
 
 Step = Assign | Reward | ReleaseDue | Forget | ChangeState
+KINDS: tuple[type[Any], ...] = get_args(Step)
+
+
+def check_step(step: object) -> None:
+    """Refuse what is no step."""
+    if type(step) not in KINDS:
+        names = ", ".join(kind.__name__ for kind in KINDS)
+        raise WrongKind(f"Expected step={value_text(step)} to be one of {names}.")

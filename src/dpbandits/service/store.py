@@ -4,9 +4,12 @@ import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, insert, select
+from sqlalchemy import Connection, and_, delete, insert, select
 
+from dpbandits._frames import clean
+from dpbandits._validate import value_text
 from dpbandits.errors import DatabaseError, InvalidInput
 from dpbandits.service.database import Clock, Database
 from dpbandits.service.marks import OLD_COPY, Mark, Marks, check_mark
@@ -28,6 +31,7 @@ class Store:
             Nothing has changed.
     """
 
+    @clean
     def __init__(
         self,
         database: str | os.PathLike[str],
@@ -40,8 +44,8 @@ class Store:
         try:
             path = path_of_marks(self.database, state)
             prepare_tables(self.database)
+            self.database.use()
             self._marks = own_marks_at(path, self.database)
-            self.marks.use()
             check_marks(self.database, self.marks)
         except BaseException:
             self.close()
@@ -69,9 +73,9 @@ class Store:
 def path_of_marks(database: Database, state: str | os.PathLike[str] | None) -> Path:
     """Return where the marks of a database are."""
     if state is not None:
+        if not isinstance(state, str | os.PathLike) or not str(state) or not Path(state).is_dir():
+            raise InvalidInput(f"Expected state={value_text(state)} to be a folder.")
         folder = Path(state)
-        if not folder.is_dir():
-            raise InvalidInput(f"Expected state={str(state)!r} to be a folder.")
         return folder / "marks"
     if database.path is None:
         raise InvalidInput(
@@ -84,35 +88,59 @@ def path_of_marks(database: Database, state: str | os.PathLike[str] | None) -> P
 def own_marks_at(path: Path, database: Database) -> Marks:
     """Return the marks of a database; new ones, which it will know, if it has had none and nothing to be marked."""
     with database.writing() as connection:
+        database.hold(connection)
         known = registered_marks(connection)
         has_begun = connection.scalar(select(experiments.c.id).limit(1)) is not None
         if known is None and not has_begun:
             marks = Marks(path)
             if marks.slots:
                 marks.close()
-                raise DatabaseError(not_its_own(path, database))
-            connection.execute(insert(own_marks).values(identity=marks.identity))
+                raise DatabaseError(others_marks_text(path, database))
+            register_marks(connection, marks)
             return marks
-    if known is None or not path.exists():
-        raise DatabaseError(not_its_own(path, database))
+    if not path.exists():
+        raise DatabaseError(missing_marks_text(path, database, known))
     marks = Marks(path)
-    if marks.identity != known:
+    if known is None or marks.identity != known.identity:
         marks.close()
-        raise DatabaseError(not_its_own(path, database))
+        raise DatabaseError(others_marks_text(path, database))
     return marks
 
 
-def registered_marks(connection: Connection) -> str | None:
-    """Return the identity of the marks that a database knows as its own."""
-    return connection.scalar(select(own_marks.c.identity))
+class OwnMarks(NamedTuple):
+    """What a database knows of its marks."""
+
+    identity: str
+    path: str
 
 
-def not_its_own(path: Path, database: Database) -> str:
-    """Return what is said where the marks of a database are not where they should be."""
+def registered_marks(connection: Connection) -> OwnMarks | None:
+    """Return the marks that a database knows as its own."""
+    found = connection.execute(select(own_marks.c.identity, own_marks.c.path)).first()
+    return None if found is None else OwnMarks(*found)
+
+
+def register_marks(connection: Connection, marks: Marks) -> None:
+    """Let a database know its marks, and no others."""
+    connection.execute(delete(own_marks))
+    connection.execute(insert(own_marks).values(one=1, identity=marks.identity, path=str(marks.path)))
+
+
+def missing_marks_text(path: Path, database: Database, known: OwnMarks | None) -> str:
+    """Return what is said where the marks of a database should be, and are not."""
+    where = "" if known is None else f" They were at {known.path}."
     return (
-        f"{path} has no marks of the database {database.name}. Its own ones show whether it is the newest: give the "
-        "folder where they are (--state), which all hosts that write it share. If they are lost, and this database is "
-        f"the newest, run `dpbandits marks adopt --database {shlex.quote(database.name)}`."
+        f"The marks of the database {database.name} are not at {path}.{where} They show whether it is the newest: give "
+        "the folder where they are (--state), which all hosts that write it share. If they are lost, and this database "
+        f"is the newest, run `dpbandits marks adopt --database {shlex.quote(database.name)}`."
+    )
+
+
+def others_marks_text(path: Path, database: Database) -> str:
+    """Return what is said where the marks of another database are."""
+    return (
+        f"{path} has the marks of another database than {database.name}. Every database needs a folder of its own for "
+        "them (--state). If that other one is gone, move the file away."
     )
 
 
@@ -127,7 +155,7 @@ def stored_marks(connection: Connection) -> dict[int, tuple[str, Mark]]:
         .join(progress, is_own)
         .join(ledger, is_last, isouter=True)
     )
-    return {row.id: (row.name, Mark(row.identity, row.version, row.ledger_rows, row.hash or "")) for row in found}
+    return {row.id: (row.name, Mark(row.identity, row.version, row.ledger_rows, row.hash)) for row in found}
 
 
 def check_marks(database: Database, marks: Marks) -> None:
@@ -146,7 +174,7 @@ def check_marks(database: Database, marks: Marks) -> None:
     ahead = {
         number: mark
         for number, (_, mark) in stored.items()
-        if number not in known or known[number].version < mark.version
+        if mark.head is not None and (number not in known or known[number].version < mark.version)
     }
     if ahead:
         marks.raise_to(ahead, durable=True)

@@ -42,7 +42,8 @@ def configuration_of(row_0: dict[str, Any]) -> Configuration:
 
 
 def _asked(question: dict[str, Any], started: Started | None = None) -> Any:
-    command = [sys.executable, "-m", "dpbandits.service.terms_process"]
+    # -P: nothing that happens to be in the working directory is imported.
+    command = [sys.executable, "-P", "-c", "from dpbandits.service.terms_process import main; main()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         if started is not None:
             started(process)
@@ -77,7 +78,3 @@ def main() -> None:
     end_with_parent()
     print(json.dumps(_answered(question)), flush=True)
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,6 +5,7 @@ import threading
 
 from sqlalchemy import select
 
+from dpbandits._frames import clean
 from dpbandits.errors import DPBanditsError
 from dpbandits.service.schema import blocks, experiments
 from dpbandits.service.steps import ReleaseDue
@@ -12,6 +13,7 @@ from dpbandits.service.store import Store
 from dpbandits.service.writer import Writer
 
 _INTERVAL = 1.0  # seconds
+_AT_ONCE = 200  # experiments, so that many that are due never fill the queue
 _LOG = logging.getLogger(__name__)
 
 
@@ -43,6 +45,7 @@ class Ticker:
                 _LOG.warning("What is due could not be released. %s", problem)
 
 
+@clean
 def look_for_due_blocks(store: Store, writer: Writer) -> int:
     """Have everything released that is due now, and return how many blocks that were."""
     with store.database.reading() as connection:
@@ -52,5 +55,11 @@ def look_for_due_blocks(store: Store, writer: Writer) -> int:
             experiments.c.state.in_(["running", "paused"]),
         )
         names = connection.scalars(due.distinct()).all()
-    futures = writer.submit_many([ReleaseDue(name) for name in names])
-    return sum(future.result() for future in futures)
+    released = 0
+    for start in range(0, len(names), _AT_ONCE):
+        for future in writer.submit_many([ReleaseDue(name) for name in names[start : start + _AT_ONCE]]):
+            try:
+                released += future.result()
+            except DPBanditsError as problem:  # of this experiment; the others go on
+                _LOG.warning("What is due could not be released. %s", problem)
+    return released

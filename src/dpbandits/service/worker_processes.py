@@ -1,10 +1,13 @@
 """WorkerProcesses: the processes that use a writer. One that dies is started again; all end when their parent does."""
 
+import logging
 import os
 import subprocess
 import threading
 from collections.abc import Sequence
 
+_LOG = logging.getLogger(__name__)
+_GRACE = 5.0  # seconds that one has to end by itself
 _PAUSE = 0.2  # seconds before one is started again, so that one that cannot start does no harm
 
 
@@ -41,6 +44,11 @@ class WorkerProcesses:
             for process in self._processes.values():
                 process.terminate()
         for thread in self._threads:
+            thread.join(_GRACE)
+        with self._lock:
+            for process in self._processes.values():
+                process.kill()  # it did not want to
+        for thread in self._threads:
             thread.join()
 
     def _keep_one(self, place: int) -> None:
@@ -48,11 +56,17 @@ class WorkerProcesses:
             with self._lock:
                 if self._is_over.is_set():
                     return
-                process = subprocess.Popen(self._command, stdin=subprocess.PIPE)
-                self._processes[place] = process
-            process.wait()
-            assert process.stdin is not None
-            process.stdin.close()
+                process: subprocess.Popen[bytes] | None = None
+                try:
+                    process = subprocess.Popen(self._command, stdin=subprocess.PIPE)
+                except OSError as problem:
+                    _LOG.warning("The worker %s could not be started: %s", self._command[0], problem.strerror)
+                else:
+                    self._processes[place] = process
+            if process is not None:
+                process.wait()
+                assert process.stdin is not None
+                process.stdin.close()
             self._is_over.wait(_PAUSE)
 
 

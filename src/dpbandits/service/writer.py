@@ -10,14 +10,15 @@ forgotten, and it is read again before anything is drawn. Whoever asks again wit
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from dpbandits import _validate
+from dpbandits._forks import this_process
 from dpbandits._frames import clean
 from dpbandits._phrases import one_line
 from dpbandits.errors import DatabaseError, DPBanditsError, QueueFull, StepError
@@ -30,7 +31,8 @@ from dpbandits.service.experiment_rows import Experiment, ExperimentRow, MakeSou
 from dpbandits.service.learner_cache import LearnerCache
 from dpbandits.service.marks import Mark, check_mark
 from dpbandits.service.promise_checks import PromiseChecks
-from dpbandits.service.steps import Step
+from dpbandits.service.schema import ledger
+from dpbandits.service.steps import Step, check_step
 from dpbandits.service.store import Store
 
 _MOST_IN_A_BATCH = 512
@@ -67,6 +69,8 @@ class Writer:
         most_learners: int = 1000,
         make_source: MakeSource | None = None,
     ) -> None:
+        _validate.check_kind(Store, "a Store", store=store)
+        self._process = this_process()
         self._database = store.database
         self._marks = store.marks
         self._most_waiting = _validate.integer("[1, 10000000]", most_waiting=most_waiting)
@@ -93,6 +97,10 @@ class Writer:
 
     def submit_many(self, steps: Sequence[Step]) -> "list[Future[Any]]":
         """Put steps into the queue, all or none, and return what will have their answers."""
+        for step in steps:
+            check_step(step)
+        if this_process() != self._process:
+            raise StepError("This writer belongs to the process that made it: a forked one needs its own.")
         futures: list[Future[Any]] = [StepFuture() for _ in steps]
         with self._came:
             if self._is_closing:
@@ -226,11 +234,14 @@ class Writer:
         marks = {experiment.id: experiment.mark for experiment in behind}
         is_durable = any(experiment.marked_rows < marks[experiment.id].rows for experiment in behind)
         try:
-            self._marks.raise_to(marks, durable=is_durable)
-        except (OSError, DatabaseError) as problem:
+            further = self._marks.raise_to(marks, durable=is_durable)
+            if further:
+                self._check_history({number: marks[number] for number in further})
+        except Exception as problem:  # noqa: BLE001  (it is committed: none of its steps may be taken again)
+            reason = one_line(problem) if isinstance(problem, OSError | DatabaseError) else type(problem).__name__
             failure = UnknownOutcome(
                 f"This step is in the database, and cannot be acknowledged, since its mark could not be written: "
-                f"{one_line(problem)} Ask again, with the same key."
+                f"{reason} Ask again, with the same key."
             )
         else:
             for experiment in behind:
@@ -239,6 +250,14 @@ class Writer:
                     experiment.marked_rows = marks[experiment.id].rows
             return
         raise failure
+
+    def _check_history(self, marks: Mapping[int, Mark]) -> None:
+        """Refuse what was committed if another host has gone on from a database that does not have it."""
+        with self._database.reading() as connection:
+            for number, mark in marks.items():
+                is_last = (ledger.c.experiment == number) & (ledger.c.number == mark.rows - 1)
+                if connection.scalar(select(ledger.c.hash).where(is_last)) != mark.head:
+                    raise DatabaseError(f"The database has another history of experiment {number} than its mark.")
 
 
 def _secure_source(name: str, grid_bits: int) -> SecureNoise:
