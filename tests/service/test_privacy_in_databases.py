@@ -86,7 +86,7 @@ def watched(
 
         answers: list[tuple[float, int, str]] = []
         assigned, next_tick = 0, now[0] + ticks
-        for _ in range(30):
+        for _ in range(24):
             end = now[0] + dice.random() * 4
             while answers or next_tick <= end:
                 when, number, name = min(answers, default=(float("inf"), 0, ""))
@@ -146,13 +146,13 @@ def test_nothing_of_a_reward_shows_before_its_release(
     place: Place, tmp_path: Path, policy: Policy, timing: Timing
 ) -> None:
     """Same noise, ids and clock. In sealed timing also if it is missing, or comes at another time."""
-    one = watched(place, tmp_path / "one", policy, timing, reply, ticks=1.0)
+    one = watched(place, tmp_path / "one", policy, timing, reply, ticks=2.0)
     first = first_release_with(CHANGED, one)
     time = one.rows[first][0]
     for name, other in OTHERS.items():
         if timing == "open" and name != "its value":
             continue
-        two = watched(place, tmp_path / name, policy, timing, with_other(CHANGED, other), ticks=1.0)
+        two = watched(place, tmp_path / name, policy, timing, with_other(CHANGED, other), ticks=2.0)
         assert one.rows[:first] == two.rows[:first]
         assert [line for line in one.lines if line[0] < time] == [line for line in two.lines if line[0] < time]
         assert (time, one.rows[first][1] | {"value": 0}) == (two.rows[first][0], two.rows[first][1] | {"value": 0})
@@ -164,10 +164,10 @@ def test_nothing_of_a_reward_shows_before_its_release(
 
 def test_with_open_timing_the_presence_and_the_time_of_a_reward_show(place: Place, tmp_path: Path) -> None:
     """The test above has power."""
-    one = watched(place, tmp_path / "one", POLICIES[0], "open", reply, ticks=1.0)
+    one = watched(place, tmp_path / "one", POLICIES[0], "open", reply, ticks=2.0)
     first = first_release_with(CHANGED, one)
     for name in ("its presence", "its time"):
-        two = watched(place, tmp_path / name, POLICIES[0], "open", with_other(CHANGED, OTHERS[name]), ticks=1.0)
+        two = watched(place, tmp_path / name, POLICIES[0], "open", with_other(CHANGED, OTHERS[name]), ticks=2.0)
         if [time for time, _ in one.rows[: first + 1]] != [time for time, _ in two.rows[: first + 1]]:
             return
     pytest.fail("neither shows")
