@@ -2,13 +2,12 @@
 
 import math
 import os
-import shutil
 import sqlite3
 import subprocess
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -197,27 +196,55 @@ def test_a_lock_that_somebody_else_holds_is_nobodys_fault(code: int) -> None:
 
 def test_a_full_disk_fails_the_step_and_the_next_one_works(place: Place, torture: bool) -> None:
     """Here SQLite may get no larger, and PostgreSQL says what it would say; `make torture` fills a real disk."""
-    fill = _full_disk if torture and os.geteuid() == 0 else _no_room
-    with place.store() as store:
+    is_real = torture and os.geteuid() == 0
+    with ExitStack() as stack:
+        if is_real:
+            disk = stack.enter_context(_small_disk())
+            if place.kind == SQLITE:
+                place.url = str(disk / "experiments.db")
+        store = stack.enter_context(place.store())
         begun(store, "trial", configured(horizon=10**6))
-        with Writer(store) as writer:
-            first = writer.take(Assign("trial", 0))
-            failures: list[tuple[int, str]] = []
-            with fill(place, store):
-                for person in range(1, 5000):
-                    try:
-                        writer.take(Assign("trial", person))
-                    except dpb.DatabaseError as problem:
-                        failures.append((person, str(problem)))
-                        if len(failures) == 3:
-                            break
-            assert "SQLITE_FULL (database or disk is full)" in failures[0][1] or "53100" in failures[0][1]
-            for person, _ in failures:
-                assert writer.take(Assign("trial", person)).is_new
-            assert writer.take(Reward(first.id, 1.0)) is None
+        writer = stack.enter_context(Writer(store))
+        first = writer.take(Assign("trial", 0))
+        failures: list[tuple[int, str]] = []
+        with _full_disk(place, store, disk) if is_real else _no_room(place, store):
+            for person in range(1, 20_000):
+                try:
+                    writer.take(Assign("trial", person))
+                except dpb.DatabaseError as problem:
+                    failures.append((person, str(problem)))
+                    if len(failures) == 3:
+                        break
+        assert any(
+            word in failures[0][1] for word in ("SQLITE_FULL (database or disk is full)", "53100", "SQLITE_IOERR")
+        )
+        for person, _ in failures:
+            assert writer.take(Assign("trial", person)).is_new
+        assert writer.take(Reward(first.id, 1.0)) is None
         with store.database.reading() as connection:
             numbers = connection.scalars(select(assignments.c.number).order_by(assignments.c.number)).all()
         assert list(numbers) == list(range(1, len(numbers) + 1))
+
+
+@contextmanager
+def _small_disk() -> Iterator[Path]:
+    disk = Path(tempfile.mkdtemp(prefix="dpbandits-disk-"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "none", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+@contextmanager
+def _full_disk(place: Place, store: Store, disk: Path) -> Iterator[None]:
+    """Let a small disk become full, and make room at the end. Of PostgreSQL it has the table of assignments."""
+    if place.kind != SQLITE:
+        name = disk.name.replace("-", "_")
+        server().own(disk)
+        server().execute(f"CREATE TABLESPACE {name} LOCATION '{disk}'")
+        with store.database.writing() as connection:
+            connection.exec_driver_sql(f"ALTER TABLE assignments SET TABLESPACE {name}")
+    yield
+    subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
 
 
 @contextmanager
@@ -236,31 +263,6 @@ def _no_room(place: Place, store: Store) -> Iterator[None]:
         execute(_DISK_FULL)
         yield
         execute("DROP TRIGGER full_disk ON assignments")
-
-
-@contextmanager
-def _full_disk(place: Place, store: Store) -> Iterator[None]:
-    """Give the table of assignments a disk of its own that is soon full, and make room at the end."""
-    disk = Path(tempfile.mkdtemp(prefix="dpbandits-disk-"))
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "none", str(disk)], check=True)
-    try:
-        if place.kind == SQLITE:
-            store.close()
-            for ending in ("", "-wal", "-shm"):
-                if os.path.exists(f"{place.url}{ending}"):
-                    shutil.move(f"{place.url}{ending}", disk)
-            os.symlink(disk / Path(place.url).name, place.url)
-            yield
-            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-        else:
-            server().own(disk)
-            server().execute(f"CREATE TABLESPACE {disk.name.replace('-', '_')} LOCATION '{disk}'")
-            with store.database.writing() as connection:
-                connection.exec_driver_sql(f"ALTER TABLE assignments SET TABLESPACE {disk.name.replace('-', '_')}")
-            yield
-            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 _DISK_FULL = """

@@ -34,7 +34,7 @@ def restore_command(
     dpbandits restore --database trials.db
 
     \b
-    dpbandits restore --database postgresql://me@db/trials --state /srv/marks --accept
+    dpbandits restore --database postgresql://db/trials --state /marks --accept
     """
     from dpbandits.service.restoring import Repair
 

@@ -47,7 +47,7 @@ class Experiment:
         version: how many transactions had changed it.
         marked_version: that of the mark which this process knows to be written; -1 if it knows of none.
         marked_rows: how many rows of the ledger this process knows to be marked on disk.
-            made: the rows that its ledger got in this transaction, each with how many decisions there were.
+        made: the rows that its ledger got in this transaction, each with how many decisions there were.
         is_changed: whether this transaction has changed it.
         has_new_state: whether this transaction has changed its state.
     """
