@@ -1,7 +1,7 @@
 """A service with workers that assign and answer until they are killed, and say what they were told, line by line.
 
 Lines on standard output: P pid (a worker begins), A experiment id person (assigned), B id reward key (an answer is
-begun), C id (it was taken in), L id (it came too late), R experiment row hash (a row of the ledger was seen).
+begun), C id (it was taken in), L id (it came too late), R experiment row hash writer (a row of the ledger was seen).
 """
 
 import os
@@ -71,7 +71,8 @@ def serve(url: str, state: str, path: str, workers: int, number: int) -> None:
                 except dpb.DatabaseError:
                     continue  # it is away
                 for row in rows[seen[name] :]:
-                    say("R", name, row.number, row.hash)
+                    drawn_by = parts_of(row.content["value"])[1] if row.number else "-"
+                    say("R", name, row.number, row.hash, drawn_by)
                 seen[name] = len(rows)
             assert len(processes.pids) <= workers
 

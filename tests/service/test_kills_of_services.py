@@ -48,6 +48,7 @@ class Journal:
         self.taken: set[str] = set()
         self.late: set[str] = set()
         self.rows: dict[tuple[str, int], str] = {}
+        self.writers: set[str] = set()  # who have drawn them
         self.doubled: list[str] = []
 
     def read(self, output: Any) -> None:
@@ -65,8 +66,10 @@ class Journal:
                 self.begun[words[0]] = float(words[1]), words[2]
             elif kind in "CL":
                 (self.taken if kind == "C" else self.late).add(words[0])
-            elif self.rows.setdefault((words[0], int(words[1])), words[2]) != words[2]:
-                self.doubled.append(f"row {words[1]} of {words[0]}")
+            else:
+                self.writers.add(words[3])
+                if self.rows.setdefault((words[0], int(words[1])), words[2]) != words[2]:
+                    self.doubled.append(f"row {words[1]} of {words[0]}")
 
 
 class Service:
@@ -271,6 +274,8 @@ def test_three_writers_share_the_experiments_of_one_server(postgresql_place: Pla
         services[number] = Service(place, journal, number, workers=1)
     for service in services.values():
         service.wait_for(300 if torture else 80)
+    while not journal.writers >= {"0", "1", "2"}:  # until each of them has released something
+        services[0].wait_for(1)
     for service in services.values():
         service.kill_everything()
     with place.store() as store:

@@ -48,7 +48,7 @@ def script(settings: dict[str, Any], seed: int) -> list[tuple[Any, ...]]:
     dice = random.Random(f"script {seed}")  # noqa: S311
     steps: list[tuple[Any, ...]] = []
     assigned = 0
-    for _ in range(300):
+    for _ in range(220):
         what = dice.choices(["assign", "answer", "time", "due", "forget"], weights=[8, 12, 3, 1, 0.3])[0]
         if what == "assign":
             key = f"visit {dice.randrange(3)}" if dice.random() < 0.2 else None

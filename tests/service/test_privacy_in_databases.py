@@ -86,7 +86,7 @@ def watched(
 
         answers: list[tuple[float, int, str]] = []
         assigned, next_tick = 0, now[0] + ticks
-        for _ in range(24):
+        for _ in range(20):
             end = now[0] + dice.random() * 4
             while answers or next_tick <= end:
                 when, number, name = min(answers, default=(float("inf"), 0, ""))

@@ -80,7 +80,7 @@ class Desk:
 @pytest.mark.parametrize("commits", [1.0, 0.2])
 def test_it_keeps_the_contract(store: Store, commits: float) -> None:
     desk = Desk(store.database, commits)
-    scripts = 16 if store.database.is_sqlite else 8
+    scripts = 12 if store.database.is_sqlite else 6
     assert check_book(desk.book, between=desk.between, scripts=scripts).keys() >= KINDS - {"exhausted"}
     desk.end()
 
