@@ -16,7 +16,7 @@ from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import DatabaseAway
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.overviews import acknowledged_overview
-from dpbandits.service.schema import assignments, experiments, progress
+from dpbandits.service.schema import assignments, experiments, ledger, progress
 from dpbandits.service.steps import Assign, ChangeState, Forget, ReleaseDue, Reward, Step
 from dpbandits.service.store import Store
 from dpbandits.service.ticker import Ticker, look_for_due_blocks
@@ -277,6 +277,41 @@ def test_a_statement_that_fails_undoes_the_step_and_the_next_one_works(
         assert all_rows(store) == before
         assert writer.take(Reward(first.id, 0.123)) is None
         assert writer.take(Assign("trial", "b")).id.endswith("-2")
+
+
+def test_a_release_whose_transaction_failed_is_made_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of the experiment has a release that the database does not have."""
+    begun(store, "trial")
+    write = experiment_rows.experiment_writes
+    nonsense = Write("INSERT INTO nowhere SELECT id FROM {given}", (experiments.c.id,), [(1,)])
+    with writer_of(store) as writer:
+        opened = [writer.take(Assign("trial", person)) for person in range(4)]
+        for given in opened[:-2]:
+            writer.take(Reward(given.id, 1.0))
+        for given in opened[-2:]:
+            monkeypatch.setattr(batch, "experiment_writes", lambda changed: [*write(changed), nonsense])
+            with pytest.raises(dpb.DatabaseError):
+                writer.take(Reward(given.id, 1.0))
+            monkeypatch.setattr(batch, "experiment_writes", write)
+            assert writer.take(Reward(given.id, 1.0)) is None
+    assert [row.content["value"] for row in acknowledged_overview(store, "trial").releases] == [2.0, 2.0]
+    with store.database.reading() as connection:
+        assert connection.scalars(select(ledger.c.decisions).order_by(ledger.c.number)).all() == [0, 4, 4]
+
+
+def test_in_sealed_timing_a_batch_of_rewards_alone_releases_nothing(place: Place) -> None:
+    now = [1e9]
+    with place.store(clock=lambda: now[0]) as store:
+        begun(store, "trial", configured(window=60.0, timing="sealed"))
+        with writer_of(store) as writer:
+            for person in range(4):
+                writer.take(Assign("trial", person))
+            now[0] += 30.0
+            late = writer.take(Assign("trial", "late"))
+            now[0] += 40.0  # the first blocks are due
+            assert writer.take(Reward(late.id, 1.0)) is None
+            assert len(acknowledged_overview(store, "trial").ledger) == 1
+            assert look_for_due_blocks(store, writer) == 2
 
 
 def test_an_experiment_that_cannot_be_loaded_stops_no_other(store: Store) -> None:
