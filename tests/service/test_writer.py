@@ -4,7 +4,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -462,6 +462,35 @@ def test_a_state_that_changes_while_a_batch_waits_for_the_lock_counts(postgresql
                 connection.execute(update(progress).values(version=progress.c.version + 1))
             assert isinstance(future.exception(), dpb.NotRunning)
             assert number == 1
+
+
+def test_a_writer_keeps_to_one_connection_however_many_there_are(store: Store) -> None:
+    """Of a pool that is gone through in turn, every batch would get one that has nothing prepared."""
+    begun(store, "trial")
+    with writer_of(store) as writer:
+        with ExitStack() as stack:
+            for _ in range(8):
+                stack.enter_context(store.database.reading())
+        used = store.database.given = NotedConnections(store.database.given)
+        for person in range(20):
+            writer.take(Assign("trial", person))
+    assert len(used.seen) == 1
+
+
+class NotedConnections:
+    """Given rows, with the connections of the driver through which they went."""
+
+    def __init__(self, rows: GivenRows) -> None:
+        self._rows = rows
+        self.seen: set[int] = set()
+
+    def read(self, connection: Any, *reads: Read) -> list[list[Any]]:
+        self.seen.add(id(connection.connection.driver_connection))
+        return self._rows.read(connection, *reads)
+
+    def write(self, connection: Any, *writes: Write) -> None:
+        self.seen.add(id(connection.connection.driver_connection))
+        self._rows.write(connection, *writes)
 
 
 def waits_for_a_lock(store: Store) -> bool:
