@@ -464,6 +464,21 @@ def test_a_state_that_changes_while_a_batch_waits_for_the_lock_counts(postgresql
             assert number == 1
 
 
+def test_the_time_of_a_batch_is_that_after_it_has_waited_for_its_locks(postgresql_place: Place) -> None:
+    with postgresql_place.store() as store:
+        begun(store, "trial", configured(window=60.0))
+        with writer_of(store) as writer:
+            with store.database.writing() as connection:
+                connection.execute(select(progress).with_for_update())
+                future = writer.submit(Assign("trial", "p-1"))
+                while not waits_for_a_lock(store):
+                    threading.Event().wait(0.005)
+                released_at = store.database.now(connection)
+            future.result()
+        with store.database.reading() as connection:
+            assert connection.scalars(select(assignments.c.until)).one() >= released_at + 60.0
+
+
 def test_a_writer_keeps_to_one_connection_however_many_there_are(store: Store) -> None:
     """Of a pool that is gone through in turn, every batch would get one that has nothing prepared."""
     begun(store, "trial")

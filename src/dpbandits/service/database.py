@@ -35,7 +35,7 @@ _KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirt
 Clock = Callable[[], float]
 _HOLD, _USE = 7_309_117_042, 7_309_117_043  # advisory locks of PostgreSQL
 _SECRET_WORDS = ("password", "sslpassword", "passfile")
-_TIME = Read("SELECT extract(epoch FROM clock_timestamp())::float8", (), ())
+_TIME = Read("SELECT {clock}", (), ())
 
 
 class Database:
@@ -88,18 +88,16 @@ class Database:
             yield connection
 
     @property
-    def clock_reads(self) -> tuple[Read, ...]:
-        """The statement that asks for the time, if the database is asked for it."""
-        return (_TIME,) if self._clock is None and not self.is_sqlite else ()
+    def tells_time(self) -> bool:
+        """Whether the database is asked for the time: a server is, unless a test has a clock of its own."""
+        return self._clock is None and not self.is_sqlite
 
     def now(self, connection: Connection) -> float:
         """Return the time in seconds, as the database says: where several machines write, it is the same for all."""
-        if self._clock is not None:
-            return self._clock()
-        if self.is_sqlite:
-            return time.time()
-        (((now,),),) = self.given.read(connection, _TIME)
-        return float(now)
+        if self.tells_time:
+            (((now,),),) = self.given.read(connection, _TIME)
+            return float(now)
+        return time.time() if self._clock is None else self._clock()
 
     def hold(self, connection: Connection) -> None:
         """Let one transaction at a time make tables, or say which marks are its own."""

@@ -72,7 +72,7 @@ class Experiment:
 
 
 class ExperimentRow(NamedTuple):
-    """The row of an experiment."""
+    """The row of an experiment, and the time of a server when it was locked."""
 
     id: int
     name: str
@@ -84,6 +84,7 @@ class ExperimentRow(NamedTuple):
     version: int
     ledger_rows: int
     counts: str
+    time: float | None
 
 
 def locked_rows(
@@ -103,10 +104,10 @@ def locked_rows(
     given = [(number,) for number in sorted(set(ids))]
     if not given:
         return [], database.now(connection), []
-    clock = database.clock_reads
-    locked, *others = database.given.read(connection, Read(_LOCK, _ONE, given), *clock, *reads)
-    time = float(others.pop(0)[0][0]) if clock else database.now(connection)
-    return [ExperimentRow(*row) for row in locked], time, others
+    found, *others = database.given.read(connection, Read(_LOCK, _ONE, given), *reads)
+    rows = [ExperimentRow(*row) for row in found]
+    last = rows[-1].time if rows and database.tells_time else None
+    return rows, database.now(connection) if last is None else last, others
 
 
 def open_experiments(
@@ -259,12 +260,14 @@ def experiment_writes(changed: list[Experiment]) -> list[Write]:
 _ONE = (progress.c.experiment,)
 _ADD_ROW = insert_text(ledger)
 _CHANGE_STATE = "UPDATE experiments SET state = given.state FROM {given} WHERE experiments.id = given.id"
+# The clock is outside, so that it is read when the row is locked, and not before that was waited for.
 _LOCK = """
-    SELECT experiments.id, experiments.name, experiments.identity, experiments.tag, experiments.unit_key,
-        experiments.state, experiments.checked_by, progress.version, progress.ledger_rows, progress.counts
-    FROM {given} CROSS JOIN progress CROSS JOIN experiments
-    WHERE progress.experiment = given.experiment AND experiments.id = given.experiment
-    ORDER BY progress.experiment {locked}
+    SELECT locked.*, {clock} FROM (
+        SELECT experiments.id, experiments.name, experiments.identity, experiments.tag, experiments.unit_key,
+            experiments.state, experiments.checked_by, progress.version, progress.ledger_rows, progress.counts
+        FROM {given} CROSS JOIN progress CROSS JOIN experiments
+        WHERE progress.experiment = given.experiment AND experiments.id = given.experiment
+        ORDER BY progress.experiment {locked}) AS locked
 """
 _LEDGER = """
     SELECT found.experiment, found.number, found.decisions, found.content, found.hash

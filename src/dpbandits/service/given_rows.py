@@ -31,8 +31,8 @@ class Read(NamedTuple):
     """A statement that finds something for all of its rows.
 
     Attributes:
-        statement: SQL with `{given}` in it, `{now}` behind that if it needs the time, and `{locked}` at its end where
-            it locks rows of `progress` and `experiments`.
+        statement: SQL with `{given}` in it, `{now}` behind that if it needs the time, `{locked}` at its end where it
+            locks rows of `progress` and `experiments`, and `{clock}` for the time that a server tells, null in a file.
         columns: of a table, whose names and types the given rows have.
         rows: plain values, whole numbers and text alone.
         now: the time, where the statement needs it.
@@ -133,7 +133,7 @@ def _as_json(columns: tuple[Any, ...], rows: Rows) -> tuple[str, ...]:
 @cache
 def _sqlite_reading(statement: str, columns: tuple[Any, ...]) -> str:
     values = ", ".join(f"value ->> {place} AS {column.name}" for place, column in enumerate(columns))
-    return statement.format(given=f"(SELECT {values} FROM json_each(?)) AS given", now="?", locked="")
+    return statement.format(given=f"(SELECT {values} FROM json_each(?)) AS given", now="?", locked="", clock="NULL")
 
 
 @cache
@@ -151,7 +151,8 @@ def _postgresql_text(statement: str, columns: tuple[Any, ...]) -> str:
         f"(value ->> {place})::{column.type.compile(dialect)} AS {column.name}" for place, column in enumerate(columns)
     )
     given = f"(SELECT {values} FROM jsonb_array_elements(%s::jsonb)) AS given"
-    return statement.format(given=given, now="%s::float8", locked="FOR UPDATE OF progress, experiments")
+    locked, clock = "FOR UPDATE OF progress, experiments", "extract(epoch FROM clock_timestamp())::float8"
+    return statement.format(given=given, now="%s::float8", locked=locked, clock=clock)
 
 
 def insert_text(table: Table) -> str:
