@@ -77,6 +77,7 @@ bench: $(READY) postgresql
 	$(BIN)/python benchmarks/live.py
 	$(BIN)/python benchmarks/long_journals.py
 	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/store_choices.py
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/audit.py

@@ -132,12 +132,12 @@ class CountedRows:
         self.batches = self.steps = self.statements = 0
 
 
-def filled(store: Store, writer: Writer) -> None:
-    """Begin the experiments, and leave assignments open."""
+def filled(store: Store, writer: Writer, many: int = OPEN) -> None:
+    """Begin the experiments, and leave so many assignments open."""
     terms = Terms.computed(configuration())
     for number in range(EXPERIMENTS):
         insert_experiment(store, f"trial-{number}", configuration(), terms, "running")
-    for first in range(0, OPEN, 500):
+    for first in range(0, many, 500):
         futures = writer.submit_many(
             [Assign(f"trial-{n % EXPERIMENTS}", f"open {n}") for n in range(first, first + 500)]
         )
