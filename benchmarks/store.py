@@ -26,7 +26,7 @@ import dpbandits as dpb
 from dpbandits.live.configuration import Configuration, Terms
 from dpbandits.live.reward_scale import RewardScale
 from dpbandits.service.beginning import insert_experiment
-from dpbandits.service.book_rows import _ADD, _ANSWER
+from dpbandits.service.book_statements import ADD_ASSIGNMENTS, ANSWER_ASSIGNMENTS
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.steps import Assign, Reward
 from dpbandits.service.store import Store
@@ -125,7 +125,9 @@ class CountedRows:
     def write(self, connection: Connection, *writes: Write) -> None:
         self.statements += len(writes)
         self.batches += 1
-        self.steps += sum(len(write.rows) for write in writes if write.statement in (_ADD, _ANSWER))
+        self.steps += sum(
+            len(write.rows) for write in writes if write.statement in (ADD_ASSIGNMENTS, ANSWER_ASSIGNMENTS)
+        )
         self._rows.write(connection, *writes)
 
     def reset(self) -> None:

@@ -17,8 +17,7 @@ from typing import Any
 from sqlalchemy import text
 
 from dpbandits.service import database, given_rows, writer
-from dpbandits.service.book_rows import _ANSWER, _ASSIGNMENTS, _NUMBER
-from dpbandits.service.schema import assignments
+from dpbandits.service.book_statements import ANSWER_ASSIGNMENTS, ANSWER_COLUMNS, NUMBER_COLUMNS, READ_ASSIGNMENTS
 from dpbandits.service.store import Store
 from dpbandits.service.writer import StepFuture, Writer
 from report import table, write_section
@@ -110,13 +109,13 @@ def sqlite_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Callable[
     pairs, fours = (", ".join([f"({marks})"] * len(rows)) for marks in ("?, ?", "?, ?, ?, ?"))
     keys_of = "column1 AS experiment, column2 AS number"
     values_of = f"{keys_of}, column3 AS is_answered, column4 AS answer_key"
-    json_of = ", ".join(f"value ->> {place} AS {column.name}" for place, column in enumerate(_ANSWER_COLUMNS))
-    read_json = given_rows._sqlite_reading(_ASSIGNMENTS, _NUMBER)
-    read_values = _ASSIGNMENTS.format(given=f"(SELECT {keys_of} FROM (VALUES {pairs})) AS given")
-    read_one = _ASSIGNMENTS.format(given="(SELECT ? AS experiment, ? AS number) AS given")
-    write_values = _ANSWER.format(given=f"(SELECT {values_of} FROM (VALUES {fours})) AS given")
-    write_json = _ANSWER.format(given=f"(SELECT {json_of} FROM json_each(?)) AS given")
-    own = given_rows._sqlite_writing(_ANSWER, _ANSWER_COLUMNS)
+    json_of = ", ".join(f"value ->> {place} AS {column.name}" for place, column in enumerate(ANSWER_COLUMNS))
+    read_json = given_rows._sqlite_reading(READ_ASSIGNMENTS, NUMBER_COLUMNS)
+    read_values = READ_ASSIGNMENTS.format(given=f"(SELECT {keys_of} FROM (VALUES {pairs})) AS given")
+    read_one = READ_ASSIGNMENTS.format(given="(SELECT ? AS experiment, ? AS number) AS given")
+    write_values = ANSWER_ASSIGNMENTS.format(given=f"(SELECT {values_of} FROM (VALUES {fours})) AS given")
+    write_json = ANSWER_ASSIGNMENTS.format(given=f"(SELECT {json_of} FROM json_each(?)) AS given")
+    own = given_rows._sqlite_writing(ANSWER_ASSIGNMENTS, ANSWER_COLUMNS)
     keys = [row[:2] for row in rows]
     flat, flat_keys = [cell for row in rows for cell in row], [cell for key in keys for cell in key]
     return {
@@ -131,8 +130,8 @@ def sqlite_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Callable[
 
 def postgresql_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Callable[[], Any]]:
     """Return ways to write these rows, in PostgreSQL."""
-    own = given_rows._postgresql_text(_ANSWER, _ANSWER_COLUMNS)
-    arrays = _ANSWER.format(
+    own = given_rows._postgresql_text(ANSWER_ASSIGNMENTS, ANSWER_COLUMNS)
+    arrays = ANSWER_ASSIGNMENTS.format(
         given="unnest(%s::bigint[], %s::bigint[], %s::boolean[], %s::text[]) "
         "AS given(experiment, number, is_answered, answer_key)"
     )
@@ -150,9 +149,6 @@ def postgresql_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Calla
         ),
         "written by executemany": many,
     }
-
-
-_ANSWER_COLUMNS = (*_NUMBER, assignments.c.is_answered, assignments.c.answer_key)
 
 
 def given(url: str, state: Path) -> list[list[str]]:

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select, text
 
 import dpbandits as dpb
-from dpbandits.service import book_rows, database, experiment_rows
+from dpbandits.service import book_statements, database, experiment_rows
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import Database
 from dpbandits.service.given_rows import Read, SQLiteRows, Write, _sqlite_writing, insert_text
@@ -28,21 +28,21 @@ from service_stores import SQLITE, Place, begun, configured, server
 pytestmark = pytest.mark.slow
 
 READ = [
-    (book_rows._ASSIGNMENTS, book_rows._NUMBER, (1, 2), False),
-    (book_rows._PEOPLE, book_rows._UNIT, (1, "ab"), False),
-    (book_rows._VISITS, book_rows._VISIT, (1, "ab"), False),
-    (book_rows._BLOCKS, book_rows._BLOCK, (1, 0, 2), False),
-    (book_rows._ANSWERED_BLOCKS, book_rows._ARM, (1, 0), False),
-    (book_rows._DUE, book_rows._EXPERIMENT, (1,), True),
-    (book_rows._RELEASED, book_rows._ARM, (1, 0), False),
-    (experiment_rows._LOCK, book_rows._EXPERIMENT, (1,), False),
-    (experiment_rows._AWAITED, book_rows._EXPERIMENT, (1,), False),
+    (book_statements.READ_ASSIGNMENTS, book_statements.NUMBER_COLUMNS, (1, 2), False),
+    (book_statements.READ_PEOPLE, book_statements.UNIT_COLUMNS, (1, "ab"), False),
+    (book_statements.READ_VISITS, book_statements.VISIT_COLUMNS, (1, "ab"), False),
+    (book_statements.READ_BLOCKS, book_statements.BLOCK_COLUMNS, (1, 0, 2), False),
+    (book_statements.READ_ANSWERED_BLOCKS, book_statements.ARM_COLUMNS, (1, 0), False),
+    (book_statements.READ_DUE_BLOCKS, book_statements.EXPERIMENT_COLUMNS, (1,), True),
+    (book_statements.READ_RELEASED_SUMS, book_statements.ARM_COLUMNS, (1, 0), False),
+    (experiment_rows._LOCK, book_statements.EXPERIMENT_COLUMNS, (1,), False),
+    (experiment_rows._AWAITED, book_statements.EXPERIMENT_COLUMNS, (1,), False),
 ]
 WRITE = [
-    (book_rows._ANSWER, (*book_rows._NUMBER, assignments.c.is_answered, assignments.c.answer_key), (1, 2, True, "k")),
-    (book_rows._SUM_UP, (*book_rows._BLOCK, blocks.c.unanswered, blocks.c.total), (1, 0, 2, 1, 5)),
-    (book_rows._TAKE_OUT, book_rows._BLOCK, (1, 0, 2)),
-    (book_rows._UNLINK, book_rows._UNIT, (1, "ab")),
+    (book_statements.ANSWER_ASSIGNMENTS, book_statements.ANSWER_COLUMNS, (1, 2, True, "k")),
+    (book_statements.SUM_UP_BLOCKS, book_statements.ANSWERS_COLUMNS, (1, 0, 2, 1, 5)),
+    (book_statements.TAKE_OUT_BLOCKS, book_statements.BLOCK_COLUMNS, (1, 0, 2)),
+    (book_statements.UNLINK_PEOPLE, book_statements.UNIT_COLUMNS, (1, "ab")),
 ]
 
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 import dpbandits as dpb
-from dpbandits.service import batch, book_rows, experiment_rows, promise_checks
+from dpbandits.service import batch, book_statements, experiment_rows, promise_checks
 from dpbandits.service.book_rows import BookRows
 from dpbandits.service.database import DatabaseAway
 from dpbandits.service.given_rows import GivenRows, Read, Write
@@ -162,7 +162,7 @@ def test_a_batch_has_every_statement_once_however_many_steps_and_experiments(sto
             # The step that keeps the writer busy locks its experiment and asks for the time as well. Blocks are read
             # as they are foreseen, as they are next, and as they wait behind those.
             times = Counter(counted.seen)
-            assert times.pop(book_rows._BLOCKS, 0) <= 3
+            assert times.pop(book_statements.READ_BLOCKS, 0) <= 3
             repeated = [statement for statement in times if times[statement] > 1]
             assert [statement for statement in repeated if not re.search("locked|clock_timestamp", statement)] == []
             all_seen |= set(counted.seen)

@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 
 from dpbandits.live.book import FORGOTTEN, BlockKey, BlockSum, PastAssignment, Place
 from dpbandits.live.units import Visit
+from dpbandits.service import book_statements as sql
 from dpbandits.service.database import Database
-from dpbandits.service.given_rows import Read, Write, insert_text
-from dpbandits.service.schema import assignments, blocks, forgotten, released_sums
+from dpbandits.service.given_rows import Read, Write
 
 NumberKey = tuple[int, int]  # an experiment, and the number of one of its assignments
 HashKey = tuple[int, str]  # an experiment, and the hash of a person or of a visit
@@ -124,24 +124,24 @@ class BookRows:
         """Return the statements that read what is not known yet, for `take` to take in what they find."""
         experiments = [(number,) for number in wanted.due if number not in self._due]
         reads = [
-            Read(_ASSIGNMENTS, _NUMBER, _missing(wanted.assignments, self._assignments)),
-            Read(_PEOPLE, _UNIT, _missing(wanted.people, self._people)),
-            Read(_VISITS, _VISIT, _missing(wanted.visits, self._visits)),
-            Read(_BLOCKS, _BLOCK, _missing(wanted.blocks, self._blocks)),
-            Read(_ANSWERED_BLOCKS, _ARM, _missing(wanted.answered_blocks, self._read_arms)),
-            Read(_DUE, _EXPERIMENT, experiments, wanted.now),
+            Read(sql.READ_ASSIGNMENTS, sql.NUMBER_COLUMNS, _missing(wanted.assignments, self._assignments)),
+            Read(sql.READ_PEOPLE, sql.UNIT_COLUMNS, _missing(wanted.people, self._people)),
+            Read(sql.READ_VISITS, sql.VISIT_COLUMNS, _missing(wanted.visits, self._visits)),
+            Read(sql.READ_BLOCKS, sql.BLOCK_COLUMNS, _missing(wanted.blocks, self._blocks)),
+            Read(sql.READ_ANSWERED_BLOCKS, sql.ARM_COLUMNS, _missing(wanted.answered_blocks, self._read_arms)),
+            Read(sql.READ_DUE_BLOCKS, sql.EXPERIMENT_COLUMNS, experiments, wanted.now),
         ]
         return [read for read in reads if read.rows]
 
     def take(self, reads: Sequence[Read], results: Sequence[list[Any]]) -> None:
         """Take in what these statements have found."""
         takes = {
-            _ASSIGNMENTS: self._take_assignments,
-            _PEOPLE: self._take_people,
-            _VISITS: self._take_visits,
-            _BLOCKS: self._take_asked_blocks,
-            _ANSWERED_BLOCKS: self._take_answered_blocks,
-            _DUE: self._take_due,
+            sql.READ_ASSIGNMENTS: self._take_assignments,
+            sql.READ_PEOPLE: self._take_people,
+            sql.READ_VISITS: self._take_visits,
+            sql.READ_BLOCKS: self._take_asked_blocks,
+            sql.READ_ANSWERED_BLOCKS: self._take_answered_blocks,
+            sql.READ_DUE_BLOCKS: self._take_due,
         }
         for read, found in zip(reads, results, strict=True):
             takes[read.statement](read.rows, found)
@@ -278,7 +278,9 @@ class BookRows:
         if is_cumulative:
             arm_key = (experiment, arm)
             if arm_key not in self._sums:
-                (((self._sums[arm_key],),),) = self._given.read(self.connection, Read(_RELEASED, _ARM, [arm_key]))
+                (((self._sums[arm_key],),),) = self._given.read(
+                    self.connection, Read(sql.READ_RELEASED_SUMS, sql.ARM_COLUMNS, [arm_key])
+                )
             total = self._sums[arm_key] = self._changed_sums[arm_key] = self._sums[arm_key] + total
         first = block.first if block else places.first if places else 0
         last = places.last if places else block.last if block else 0
@@ -306,15 +308,16 @@ class BookRows:
             (*key, new.first, new.last, new.until, new.count, new.is_full, 0) for key, new in self._new_places.items()
         ]
         answers = [(*key, new.count, new.total) for key, new in self._new_answers.items()]
+        sums = [(*key, total) for key, total in self._changed_sums.items()]
         writes = [
-            Write(_ADD, _ASSIGNMENT, self._added),
-            Write(_ANSWER, (*_NUMBER, assignments.c.is_answered, assignments.c.answer_key), self._answered),
-            Write(_APPEND, tuple(blocks.c), places),
-            Write(_SUM_UP, (*_BLOCK, blocks.c.unanswered, blocks.c.total), answers),
-            Write(_TAKE_OUT, _BLOCK, list(self._taken_out)),
-            Write(_KEEP_SUM, tuple(released_sums.c), [(*key, total) for key, total in self._changed_sums.items()]),
-            Write(_FORGET, _UNIT, self._forgotten),
-            Write(_UNLINK, _UNIT, self._forgotten, is_exact=False),  # of as many as they had
+            Write(sql.ADD_ASSIGNMENTS, sql.ASSIGNMENT_COLUMNS, self._added),
+            Write(sql.ANSWER_ASSIGNMENTS, sql.ANSWER_COLUMNS, self._answered),
+            Write(sql.APPEND_TO_BLOCKS, sql.PLACES_COLUMNS, places),
+            Write(sql.SUM_UP_BLOCKS, sql.ANSWERS_COLUMNS, answers),
+            Write(sql.TAKE_OUT_BLOCKS, sql.BLOCK_COLUMNS, list(self._taken_out)),
+            Write(sql.KEEP_RELEASED_SUMS, sql.RELEASED_SUM_COLUMNS, sums),
+            Write(sql.FORGET_PEOPLE, sql.UNIT_COLUMNS, self._forgotten),
+            Write(sql.UNLINK_PEOPLE, sql.UNIT_COLUMNS, self._forgotten, is_exact=False),  # of as many as they had
             *others,
         ]
         writes = [write for write in writes if write.rows]
@@ -338,73 +341,3 @@ def _assignment_row(
 
 
 _NO_ANSWERS = NewAnswers()
-
-_ASSIGNMENT = tuple(assignments.c)
-_EXPERIMENT = (assignments.c.experiment,)
-_NUMBER = (assignments.c.experiment, assignments.c.number)
-_UNIT = (forgotten.c.experiment, forgotten.c.unit)
-_VISIT = (assignments.c.experiment, assignments.c.visit_key)
-_ARM = (blocks.c.experiment, blocks.c.arm)
-_BLOCK = (*_ARM, blocks.c.block)
-
-# The given rows come first in every join, and all others are found by an index.
-_ASSIGNMENTS = """
-    SELECT found.experiment, found.number, found.arm, found.block, found.until, found.is_answered, found.answer_key
-    FROM {given} CROSS JOIN assignments AS found
-    WHERE found.experiment = given.experiment AND found.number = given.number
-"""
-_PEOPLE = """
-    SELECT given.experiment, given.unit, gone.unit IS NOT NULL, latest.number, latest.entered, latest.arm, latest.block,
-        latest.until, latest.is_answered, latest.answer_key
-    FROM {given}
-    LEFT JOIN forgotten AS gone ON gone.experiment = given.experiment AND gone.unit = given.unit
-    LEFT JOIN assignments AS latest ON latest.experiment = given.experiment AND latest.number = (
-        SELECT max(own.number) FROM assignments AS own
-        WHERE own.experiment = given.experiment AND own.unit = given.unit)
-"""
-_VISITS = """
-    SELECT found.experiment, found.visit_key, found.arm, found.number
-    FROM {given} CROSS JOIN assignments AS found
-    WHERE found.experiment = given.experiment AND found.visit_key = given.visit_key
-"""
-_FOUND_BLOCKS = """
-    SELECT found.experiment, found.arm, found.block, found.first, found.last, found.unanswered, found.total,
-        before.total
-    FROM {given} CROSS JOIN blocks AS found
-    LEFT JOIN released_sums AS before ON before.experiment = found.experiment AND before.arm = found.arm
-    WHERE found.experiment = given.experiment
-"""
-_BLOCKS = _FOUND_BLOCKS + " AND found.arm = given.arm AND found.block = given.block"
-_ANSWERED_BLOCKS = _FOUND_BLOCKS + " AND found.arm = given.arm AND found.unanswered = 0"
-_DUE = _FOUND_BLOCKS + " AND found.is_full AND found.until <= {now} ORDER BY found.last"
-_RELEASED = """
-    SELECT coalesce(before.total, 0) FROM {given}
-    LEFT JOIN released_sums AS before ON before.experiment = given.experiment AND before.arm = given.arm
-"""
-_ADD = insert_text(assignments)
-_ANSWER = """
-    UPDATE assignments SET is_answered = given.is_answered, answer_key = given.answer_key FROM {given}
-    WHERE assignments.experiment = given.experiment AND assignments.number = given.number
-"""
-_APPEND = (
-    insert_text(blocks)
-    + """
-    ON CONFLICT (experiment, arm, block) DO UPDATE SET
-        last = excluded.last, until = excluded.until, is_full = excluded.is_full,
-        unanswered = blocks.unanswered + excluded.unanswered
-"""
-)
-_SUM_UP = """
-    UPDATE blocks SET unanswered = blocks.unanswered - given.unanswered, total = blocks.total + given.total FROM {given}
-    WHERE blocks.experiment = given.experiment AND blocks.arm = given.arm AND blocks.block = given.block
-"""
-_TAKE_OUT = """
-    DELETE FROM blocks USING {given}
-    WHERE blocks.experiment = given.experiment AND blocks.arm = given.arm AND blocks.block = given.block
-"""
-_KEEP_SUM = insert_text(released_sums) + " ON CONFLICT (experiment, arm) DO UPDATE SET total = excluded.total"
-_FORGET = insert_text(forgotten)
-_UNLINK = """
-    UPDATE assignments SET unit = NULL, visit_key = NULL FROM {given}
-    WHERE assignments.experiment = given.experiment AND assignments.unit = given.unit
-"""
