@@ -10,10 +10,8 @@ Only our own policies are served here, whose kernels fail on no value. So a batc
 that no released value had a part in, and what was drawn in it was seen by nobody.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -30,9 +28,9 @@ from dpbandits.service.book_rows import BookRows, Wanted
 from dpbandits.service.database import Database
 from dpbandits.service.directory import Directory, links_of
 from dpbandits.service.experiment_rows import Experiment, experiment_writes
+from dpbandits.service.foresight import foreseen, read_ahead
 from dpbandits.service.steps import BEFORE, Assign, ChangeState, Forget, ReleaseDue, Reward, Step
-
-_MOST_FORESEEN = 4  # arms of an experiment whose next blocks are read without having been asked for
+from dpbandits.service.work import Work
 
 # Those that can go on, why the others cannot, and the time.
 Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError], float]
@@ -44,24 +42,6 @@ class Refusal:
     """Why a step was not taken."""
 
     error: DPBanditsError
-
-
-@dataclass(slots=True)
-class Work:
-    """What a batch has to do for one experiment. A step is known by its place in the batch."""
-
-    experiment: Experiment
-    time: float
-    now: float | None = None
-    states: list[tuple[int, ChangeState]] = field(default_factory=list)
-    rewards: list[tuple[int, Reward, int]] = field(default_factory=list)  # with the number of the assignment
-    due: list[tuple[int, ReleaseDue]] = field(default_factory=list)
-    assigns: list[tuple[int, Assign]] = field(default_factory=list)
-
-    @property
-    def hands_out(self) -> bool:
-        """Whether what is due is released, in any timing."""
-        return bool(self.assigns or self.due)
 
 
 class Batch:
@@ -104,7 +84,7 @@ class Batch:
     def take(self) -> None:
         """Take all steps, up to the commit."""
         forgets = self._sort()
-        self._read_ahead()
+        read_ahead(self._rows, self.work)
         for work in self.work.values():
             self._change_states(work)
             self._answer_and_release(work)
@@ -131,7 +111,8 @@ class Batch:
             for number, _ in self._links(place, step)
         ]
         numbers = {number for number in found if number is not None}.union(number for _, number in links)
-        opened, refused, time = self._open_locked(numbers, self._rows, self._foreseen(found))
+        wanted, self._visits = foreseen(self._steps, found, self._known)
+        opened, refused, time = self._open_locked(numbers, self._rows, wanted)
         self.work = {number: Work(opened[number], time) for number in sorted(opened)}
         for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
             if number in self.work:
@@ -149,34 +130,6 @@ class Batch:
             step for place, step in enumerate(self._steps) if isinstance(step, Forget) and self.outcomes[place] is None
         ]
 
-    def _foreseen(self, found: Sequence[int | None]) -> Wanted:
-        """Return what can be read in one message with the locks: all of experiments that this process remembers.
-
-        Ids, hashes of people and blocks that are next are what they were. Whatever else is needed is read after that.
-        """
-        assignments: set[tuple[int, int]] = set()
-        blocks: set[tuple[int, int, int]] = set()
-        for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
-            experiment = None if number is None else self._known.get(number)
-            if number is None or experiment is None:
-                continue
-            learner = experiment.learner
-            if isinstance(step, Reward):
-                assignments.add((number, _assignment_number(step.assignment)))
-                if not learner.is_sealed:
-                    waiting = [arm for arm in range(len(learner.statistics)) if learner.counts.is_waiting(arm)]
-                    blocks.update((number, arm, learner.counts.released[arm]) for arm in waiting[:_MOST_FORESEEN])
-            elif isinstance(step, Assign):
-                with suppress(InvalidInput):  # which is said later
-                    (self._visits[place],) = learner.units.hashed_visits([(step.unit, step.key)])
-        visits = [(found[place], visit) for place, visit in self._visits.items()]
-        return Wanted(
-            assignments=assignments,
-            people=((number, visit.unit) for number, visit in visits if number is not None and visit.unit is not None),
-            visits=((number, visit.key) for number, visit in visits if number is not None and visit.key is not None),
-            blocks=blocks,
-        )
-
     def _links(self, place: int, step: Forget) -> list[tuple[int, str]]:
         try:
             return links_of(step.unit, self._database, self._connection)
@@ -186,7 +139,7 @@ class Batch:
 
     def _put(self, place: int, step: Step, work: Work) -> None:
         if isinstance(step, Reward):
-            work.rewards.append((place, step, _assignment_number(step.assignment)))
+            work.rewards.append((place, step, step.number))
         elif isinstance(step, Assign):
             try:
                 if place not in self._visits:
@@ -194,7 +147,7 @@ class Batch:
             except InvalidInput as problem:
                 self.outcomes[place] = Refusal(problem)
             else:
-                work.assigns.append((place, step))
+                work.assigns.append((place, step, self._visits[place]))
         elif isinstance(step, ReleaseDue):
             work.due.append((place, step))
         elif isinstance(step, ChangeState):
@@ -210,58 +163,11 @@ class Batch:
             check_leap(work.time, work.time if latest is None else latest)
         except InvalidInput as problem:
             refused = [place for place, *_ in work.rewards]
-            refused += [place for place, _ in work.assigns] + [place for place, _ in work.due]
+            refused += [place for place, *_ in work.assigns] + [place for place, _ in work.due]
             for place in refused:
                 self.outcomes[place] = Refusal(problem)
             work.rewards, work.assigns, work.due = [], [], []
         work.now = learner.counts.later(work.time)
-
-    def _read_ahead(self) -> None:
-        """Read what the steps will ask for, for all experiments at once."""
-        works = self.work.items()
-        numbers = [
-            (number, assignment)
-            for number, work in works
-            for _, _, assignment in work.rewards
-            if 0 < assignment <= work.experiment.learner.counts.assigned
-        ]
-        visits = [(number, self._visits[place]) for number, work in works for place, _ in work.assigns]
-        self._rows.read_ahead(
-            Wanted(
-                assignments=numbers,
-                people=((number, visit.unit) for number, visit in visits if visit.unit is not None),
-                visits=((number, visit.key) for number, visit in visits if visit.key is not None),
-                due=(
-                    number
-                    for number, work in works
-                    if work.now == work.time and (work.hands_out or (work.rewards and not _is_sealed(work)))
-                ),
-                now=max((work.time for work in self.work.values()), default=0.0),
-            )
-        )
-        self._read_blocks_ahead()
-
-    def _read_blocks_ahead(self) -> None:
-        """Read the blocks that answers may complete: those that are next and full, and those that wait behind them."""
-        answers: dict[tuple[int, int, int], int] = defaultdict(int)  # by block
-        for number, work in self.work.items():
-            learner = work.experiment.learner
-            if learner.is_sealed:
-                continue
-            for _, _, assignment in work.rewards:
-                if 0 < assignment <= learner.counts.assigned:
-                    place = self._rows.assignment((number, assignment)).place
-                    if place.block is not None and not place.is_answered:
-                        answers[number, place.arm, place.block] += 1
-        nexts = {}  # the blocks that are released next, of arms that have answers and wait for more
-        for number, arm, _ in answers:
-            counts = self.work[number].experiment.learner.counts
-            if counts.is_waiting(arm):
-                nexts[number, arm] = (number, arm, counts.released[arm])
-        self._rows.read_ahead(Wanted(blocks=nexts.values()))
-        completed = {arm for arm, key in nexts.items() if self._rows.unanswered_before(key) <= answers.get(key, 0)}
-        behind = [key for key in answers if key[:2] in completed]
-        self._rows.read_ahead(Wanted(blocks=behind, answered_blocks=completed))
 
     # ---- the steps
 
@@ -328,8 +234,7 @@ class Batch:
     def _assign(self, work: Work) -> None:
         experiment, now = work.experiment, work.now
         learner = experiment.learner
-        for place, step in work.assigns:
-            visit = self._visits[place]
+        for place, step, visit in work.assigns:
             again = None if experiment.state in ("draft", "archived") else learner.assignment_again(visit, now)
             if again is not None:
                 self.outcomes[place] = self._assignment(experiment, again.number, again.arm, is_new=False)
@@ -362,17 +267,6 @@ class Batch:
     def _assignment(experiment: Experiment, number: int, arm: int, *, is_new: bool) -> Assignment:
         learner = experiment.learner
         return Assignment(id_of(learner.tag, number) if number else "", learner.configuration.arms[arm], is_new)
-
-
-def _is_sealed(work: Work) -> bool:
-    return work.experiment.learner.is_sealed
-
-
-def _assignment_number(assignment: str) -> int:
-    """Return the number in the id of an assignment; 0 if it cannot have one."""
-    digits = assignment.rpartition("-")[2]
-    is_plain = digits.isascii() and digits.isdigit() and len(digits) < 19 and digits[0] != "0"
-    return int(digits) if is_plain else 0
 
 
 def _not_found(step: Any) -> NotFound:

@@ -45,6 +45,13 @@ class Reward:
     def __post_init__(self) -> None:
         _check_text(assignment=self.assignment)
 
+    @property
+    def number(self) -> int:
+        """The number in the id of its assignment; 0 if it cannot have one."""
+        digits = self.assignment.rpartition("-")[2]
+        is_plain = digits.isascii() and digits.isdigit() and len(digits) < 19 and digits[0] != "0"
+        return int(digits) if is_plain else 0
+
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDue:
