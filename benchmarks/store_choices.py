@@ -31,7 +31,7 @@ OPEN = 5_000 if QUICK else 100_000
 PEOPLE = 1_000 if QUICK else 6_000  # of a round
 ROUNDS = 3 if QUICK else 11
 ROWS = 16  # of a statement
-REPEATS = 50 if QUICK else 500
+REPEATS = 30 if QUICK else 500
 READERS = 31
 
 
@@ -104,9 +104,13 @@ def speed(writing: Writer, label: str, server: PostgreSQLServer | None) -> float
 # ---- rows that are given
 
 
-def sqlite_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Callable[[], Any]]:
-    """Return ways to read and to write these rows, in SQLite."""
-    pairs, fours = (", ".join([f"({marks})"] * len(rows)) for marks in ("?, ?", "?, ?, ?, ?"))
+Rows = list[tuple[Any, ...]]
+Way = Callable[[Any, Rows], Any]  # with a connection of the driver
+
+
+def sqlite_ways() -> dict[str, Way]:
+    """Return ways to read and to write rows, in SQLite."""
+    pairs, fours = (", ".join([f"({marks})"] * ROWS) for marks in ("?, ?", "?, ?, ?, ?"))
     keys_of = "column1 AS experiment, column2 AS number"
     values_of = f"{keys_of}, column3 AS is_answered, column4 AS answer_key"
     json_of = ", ".join(f"value ->> {place} AS {column.name}" for place, column in enumerate(ANSWER_COLUMNS))
@@ -116,59 +120,63 @@ def sqlite_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Callable[
     write_values = ANSWER_ASSIGNMENTS.format(given=f"(SELECT {values_of} FROM (VALUES {fours})) AS given")
     write_json = ANSWER_ASSIGNMENTS.format(given=f"(SELECT {json_of} FROM json_each(?)) AS given")
     own = given_rows._sqlite_writing(ANSWER_ASSIGNMENTS, ANSWER_COLUMNS)
-    keys = [row[:2] for row in rows]
-    flat, flat_keys = [cell for row in rows for cell in row], [cell for key in keys for cell in key]
     return {
-        "read by JSON (as it is)": lambda: driver.execute(read_json, (json.dumps(keys),)).fetchall(),
-        "read by VALUES": lambda: driver.execute(read_values, flat_keys).fetchall(),
-        "read one by one": lambda: [driver.execute(read_one, key).fetchall() for key in keys],
-        "written by executemany (as it is)": lambda: driver.executemany(own, rows),
-        "written by VALUES": lambda: driver.execute(write_values, flat),
-        "written by JSON": lambda: driver.execute(write_json, (json.dumps(rows),)),
+        "read by JSON (as it is)": lambda driver, rows: driver.execute(read_json, (json.dumps(keys(rows)),)).fetchall(),
+        "read by VALUES": lambda driver, rows: driver.execute(read_values, flat(keys(rows))).fetchall(),
+        "read one by one": lambda driver, rows: [driver.execute(read_one, key).fetchall() for key in keys(rows)],
+        "written by executemany (as it is)": lambda driver, rows: driver.executemany(own, rows),
+        "written by VALUES": lambda driver, rows: driver.execute(write_values, flat(rows)),
+        "written by JSON": lambda driver, rows: driver.execute(write_json, (json.dumps(rows),)),
     }
 
 
-def postgresql_ways(driver: Any, rows: list[tuple[Any, ...]]) -> dict[str, Callable[[], Any]]:
-    """Return ways to write these rows, in PostgreSQL."""
+def postgresql_ways() -> dict[str, Way]:
+    """Return ways to write rows, in PostgreSQL."""
     own = given_rows._postgresql_text(ANSWER_ASSIGNMENTS, ANSWER_COLUMNS)
     arrays = ANSWER_ASSIGNMENTS.format(
         given="unnest(%s::bigint[], %s::bigint[], %s::boolean[], %s::text[]) "
         "AS given(experiment, number, is_answered, answer_key)"
     )
     one = "UPDATE assignments SET is_answered = %s, answer_key = %s WHERE experiment = %s AND number = %s"
-    turned = [(row[2], row[3], row[0], row[1]) for row in rows]
 
-    def many() -> None:
+    def many(driver: Any, rows: Rows) -> None:
         with driver.cursor() as cursor:
-            cursor.executemany(one, turned)
+            cursor.executemany(one, [(row[2], row[3], row[0], row[1]) for row in rows])
 
     return {
-        "written by JSON (as it is)": lambda: driver.execute(own, (json.dumps(rows),)),
-        "written by arrays (unnest)": lambda: driver.execute(
+        "written by JSON (as it is)": lambda driver, rows: driver.execute(own, (json.dumps(rows),)),
+        "written by arrays (unnest)": lambda driver, rows: driver.execute(
             arrays, [list(column) for column in zip(*rows, strict=True)]
         ),
         "written by executemany": many,
     }
 
 
+def keys(rows: Rows) -> Rows:
+    return [row[:2] for row in rows]
+
+
+def flat(rows: Rows) -> list[Any]:
+    return [cell for row in rows for cell in row]
+
+
 def given(url: str, state: Path) -> list[list[str]]:
-    """Return the microseconds that a row takes in every way, in one transaction that is not committed."""
+    """Return the microseconds that a row takes in every way: other rows each time, in one transaction."""
     with Store(url, state) as store, store.database.writing() as connection:
-        kind, make = ("SQLite", sqlite_ways) if store.database.is_sqlite else ("PostgreSQL", postgresql_ways)
-        picked = "SELECT experiment, number FROM assignments WHERE number % 7 = 3 LIMIT :most"
-        keys = connection.execute(text(picked), {"most": ROWS}).all()
-        rows = [(experiment, number, True, "ab" * 16) for experiment, number in keys]
-        ways = make(connection.connection.driver_connection, rows)
+        kind, ways = ("SQLite", sqlite_ways()) if store.database.is_sqlite else ("PostgreSQL", postgresql_ways())
+        driver = connection.connection.driver_connection
+        found = connection.execute(text("SELECT experiment, number FROM assignments ORDER BY number, experiment"))
+        left = iter([(experiment, number, True, "ab" * 16) for experiment, number in found])
         times: dict[str, list[float]] = {name: [] for name in ways}
         for turn in range(-20, REPEATS):  # the first ones are not counted
             for name, act in ways.items():
+                rows = [next(left) for _ in range(ROWS)]
                 start = time.perf_counter()
-                act()
+                act(driver, rows)
                 if turn >= 0:
                     times[name].append(time.perf_counter() - start)
-        found = [[f"{kind}, {name}", f"{statistics.median(each) / ROWS * 1e6:.1f}"] for name, each in times.items()]
         connection.rollback()
-    return found
+    return [[f"{kind}, {name}", f"{statistics.median(each) / ROWS * 1e6:.1f}"] for name, each in times.items()]
 
 
 def main() -> None:
