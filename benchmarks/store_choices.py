@@ -4,20 +4,21 @@ Run with `make bench`, or alone: `python benchmarks/store_choices.py`. It takes 
 """
 
 import gc
-import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from dpbandits.service import database, given_rows, writer
 from dpbandits.service.book_statements import ANSWER_ASSIGNMENTS, ANSWER_COLUMNS, NUMBER_COLUMNS, READ_ASSIGNMENTS
+from dpbandits.service.database import Database
+from dpbandits.service.given_rows import _JSON
 from dpbandits.service.store import Store
 from dpbandits.service.writer import StepFuture, Writer
 from report import table, write_section
@@ -28,11 +29,12 @@ from postgresql_server import PostgreSQLServer
 
 QUICK = "--quick" in sys.argv
 OPEN = 5_000 if QUICK else 100_000
-PEOPLE = 1_000 if QUICK else 6_000  # of a round
+PEOPLE = 1_600 if QUICK else 6_000  # of a round
 ROUNDS = 3 if QUICK else 11
 ROWS = 16  # of a statement
 REPEATS = 30 if QUICK else 500
-READERS = 31
+READERS = 32
+WARM = 1_600  # people, before anything is measured
 
 
 @contextmanager
@@ -45,42 +47,43 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         setattr(owner, name, before)
 
 
-OTHER_WAYS: dict[str, Callable[[], Any]] = {
-    "no waiting for those who were answered": lambda: replaced(writer, "_LINGER", 0.0),
+def new_cursor(connection: Connection, _: str) -> Any:
+    return given_rows._driver(connection).cursor()
+
+
+def from_the_pool(self: Database, _: Connection | None = None) -> AbstractContextManager[Connection]:
+    return WRITING(self)
+
+
+WRITING = Database.writing
+OTHER_WAYS: dict[str, Callable[[], AbstractContextManager[None]]] = {
+    "no time to come again": lambda: replaced(writer, "_LINGER", 0.0),
     "futures for those who wait": lambda: replaced(writer, "_Awaited", StepFuture),
-    "connections in turn": lambda: replaced(database, "_POOL", {**database._POOL, "pool_use_lifo": False}),
+    "any connection of the pool": lambda: replaced(Database, "writing", from_the_pool),
     "SQLite's memory and log as they come": lambda: replaced(database, "_ROOM", ()),
+    "PostgreSQL's cursors made anew": lambda: replaced(given_rows, "_kept_cursor", new_cursor),
 }
-OF_STORES = ("connections in turn", "SQLite's memory and log as they come")  # chosen when a store is opened
 
 
 def compared(url: str, state: Path, server: PostgreSQLServer | None) -> list[list[str]]:
-    """Return how many steps a second the writer takes in each other way, against as it is."""
+    """Return how many steps a second the writer takes as it is, and what share of them in each other way."""
     with Store(url, state) as store, Writer(store) as writing:
         filled(store, writing, OPEN)
-    names = [name for name in OTHER_WAYS if server is None or "SQLite" not in name]
+    other_kind = "PostgreSQL" if server is None else "SQLite"
+    names = [name for name in OTHER_WAYS if other_kind not in name]
     ratios: dict[str, list[float]] = {name: [] for name in names}
     speeds: list[float] = []
-    with ExitStack() as stack:
-
-        def opened() -> Writer:
-            return stack.enter_context(Writer(stack.enter_context(with_readers(Store(url, state)))))
-
-        usual, others = opened(), {}
+    for turn in range(ROUNDS):
         for name in names:
-            if name in OF_STORES:
-                with OTHER_WAYS[name]():
-                    others[name] = opened()
-        for turn in range(-1, ROUNDS):
-            for name in names:
-                mine = speed(usual, f"{name} {turn}", server)
-                with OTHER_WAYS[name]():
-                    theirs = speed(others.get(name, usual), f"other {name} {turn}", server)
-                if turn >= 0:
-                    speeds.append(mine)
-                    ratios[name].append(theirs / mine)
+            ways = [nullcontext, OTHER_WAYS[name]]
+            found = {}
+            for place in (0, 1) if turn % 2 else (1, 0):
+                with ways[place]():
+                    found[place] = speed(url, state, f"{turn} {name} {place}", server)
+            speeds.append(found[0])
+            ratios[name].append(found[1] / found[0])
     kind = "SQLite" if server is None else "PostgreSQL"
-    quartiles = {name: statistics.quantiles(found, n=4) for name, found in ratios.items()}
+    quartiles = {name: statistics.quantiles(each, n=4) for name, each in ratios.items()}
     rows = [[f"{kind}, as it is", f"{statistics.median(speeds):,.0f} a second", ""]]
     rows += [
         [f"{kind}, {name}", f"{mid:.2f}", f"{low:.2f} to {high:.2f}"] for name, (low, mid, high) in quartiles.items()
@@ -88,17 +91,16 @@ def compared(url: str, state: Path, server: PostgreSQLServer | None) -> list[lis
     return rows
 
 
-def with_readers(store: Store) -> Store:
-    """Leave as many connections in the pool as many readers would."""
-    with ExitStack() as stack:
-        for _ in range(READERS):
-            stack.enter_context(store.database.reading())
-    return store
-
-
-def speed(writing: Writer, label: str, server: PostgreSQLServer | None) -> float:
-    gc.collect()
-    return called(through_writer(writing, label), PEOPLE, server).throughput
+def speed(url: str, state: Path, label: str, server: PostgreSQLServer | None) -> float:
+    """Return the steps a second of a writer that was opened just now, and has all experiments in its memory."""
+    with Store(url, state) as store:
+        with ExitStack() as stack:
+            for _ in range(READERS):  # who leave their connections in the pool
+                stack.enter_context(store.database.reading())
+        with Writer(store) as writing:
+            called(through_writer(writing, f"{label} warm"), WARM, server)
+            gc.collect()
+            return called(through_writer(writing, label), PEOPLE, server).throughput
 
 
 # ---- rows that are given
@@ -121,18 +123,25 @@ def sqlite_ways() -> dict[str, Way]:
     write_json = ANSWER_ASSIGNMENTS.format(given=f"(SELECT {json_of} FROM json_each(?)) AS given")
     own = given_rows._sqlite_writing(ANSWER_ASSIGNMENTS, ANSWER_COLUMNS)
     return {
-        "read by JSON (as it is)": lambda driver, rows: driver.execute(read_json, (json.dumps(keys(rows)),)).fetchall(),
+        "read by JSON (as it is)": lambda driver, rows: driver.execute(
+            read_json, (_JSON.encode(keys(rows)),)
+        ).fetchall(),
         "read by VALUES": lambda driver, rows: driver.execute(read_values, flat(keys(rows))).fetchall(),
         "read one by one": lambda driver, rows: [driver.execute(read_one, key).fetchall() for key in keys(rows)],
         "written by executemany (as it is)": lambda driver, rows: driver.executemany(own, rows),
         "written by VALUES": lambda driver, rows: driver.execute(write_values, flat(rows)),
-        "written by JSON": lambda driver, rows: driver.execute(write_json, (json.dumps(rows),)),
+        "written by JSON": lambda driver, rows: driver.execute(write_json, (_JSON.encode(rows),)),
     }
 
 
 def postgresql_ways() -> dict[str, Way]:
     """Return ways to write rows, in PostgreSQL."""
     own = given_rows._postgresql_text(ANSWER_ASSIGNMENTS, ANSWER_COLUMNS)
+
+    def piped(driver: Any, sql: str, values: Sequence[Any]) -> None:
+        with driver.pipeline():
+            driver.execute(sql, values)
+
     arrays = ANSWER_ASSIGNMENTS.format(
         given="unnest(%s::bigint[], %s::bigint[], %s::boolean[], %s::text[]) "
         "AS given(experiment, number, is_answered, answer_key)"
@@ -140,13 +149,13 @@ def postgresql_ways() -> dict[str, Way]:
     one = "UPDATE assignments SET is_answered = %s, answer_key = %s WHERE experiment = %s AND number = %s"
 
     def many(driver: Any, rows: Rows) -> None:
-        with driver.cursor() as cursor:
+        with driver.cursor() as cursor:  # which makes a pipeline
             cursor.executemany(one, [(row[2], row[3], row[0], row[1]) for row in rows])
 
     return {
-        "written by JSON (as it is)": lambda driver, rows: driver.execute(own, (json.dumps(rows),)),
-        "written by arrays (unnest)": lambda driver, rows: driver.execute(
-            arrays, [list(column) for column in zip(*rows, strict=True)]
+        "written by JSON (as it is)": lambda driver, rows: piped(driver, own, [_JSON.encode(rows)]),
+        "written by arrays (unnest)": lambda driver, rows: piped(
+            driver, arrays, [list(column) for column in zip(*rows, strict=True)]
         ),
         "written by executemany": many,
     }
@@ -165,7 +174,8 @@ def given(url: str, state: Path) -> list[list[str]]:
     with Store(url, state) as store, store.database.writing() as connection:
         kind, ways = ("SQLite", sqlite_ways()) if store.database.is_sqlite else ("PostgreSQL", postgresql_ways())
         driver = connection.connection.driver_connection
-        found = connection.execute(text("SELECT experiment, number FROM assignments ORDER BY number, experiment"))
+        most = (REPEATS + 20) * len(ways) * ROWS
+        found = connection.execute(text(f"SELECT experiment, number FROM assignments LIMIT {most}"))
         left = iter([(experiment, number, True, "ab" * 16) for experiment, number in found])
         times: dict[str, list[float]] = {name: [] for name in ways}
         for turn in range(-20, REPEATS):  # the first ones are not counted
@@ -195,9 +205,10 @@ def main() -> None:
     finally:
         server.remove()
     body = f"""
-Steps a second of the writer with 32 callers, {OPEN:,} assignments open and {READERS} connections that readers have left
-in the pool; and those of every other way, as a share of them: the median of {ROUNDS} rounds that take turns, and its
-quartiles.
+Steps a second of the writer with 32 callers and {READERS} connections that readers have left in the pool; and those of
+every other way, as a share of them: the median of {ROUNDS} rounds of {PEOPLE:,} people, and quartiles. Every round is a
+writer of its own, after a warm-up; which way comes first takes turns. {OPEN:,} assignments are open in the
+beginning, and the table grows by those of the rounds.
 
 {table(["", "steps", "quartiles"], choices)}
 Microseconds a row, of {ROWS} in a statement:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import event, select, text
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 import dpbandits as dpb
 from dpbandits.service import book_statements, database, experiment_rows
@@ -40,7 +41,7 @@ READ = [
 ]
 WRITE = [
     (book_statements.ANSWER_ASSIGNMENTS, book_statements.ANSWER_COLUMNS, (1, 2, True, "k")),
-    (book_statements.SUM_UP_BLOCKS, book_statements.ANSWERS_COLUMNS, (1, 0, 2, 1, 5)),
+    (book_statements.SUM_UP_BLOCKS, book_statements.SUM_COLUMNS, (1, 0, 2, 1, 5)),
     (book_statements.TAKE_OUT_BLOCKS, book_statements.BLOCK_COLUMNS, (1, 0, 2)),
     (book_statements.UNLINK_PEOPLE, book_statements.UNIT_COLUMNS, (1, "ab")),
 ]
@@ -187,6 +188,10 @@ def test_an_error_keeps_nothing_of_what_the_database_said(postgresql_place: Plac
         assert caught.value.__context__ is caught.value.__cause__ is None
 
 
+def test_that_others_have_all_connections_is_nobodys_fault() -> None:
+    assert database._is_away(PoolTimeoutError())
+
+
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL])
 def test_a_lock_that_somebody_else_holds_is_nobodys_fault(code: int) -> None:
     problem = sqlite3.OperationalError("database is locked")
@@ -256,9 +261,14 @@ def _no_room(place: Place, store: Store) -> Iterator[None]:
     if place.kind == SQLITE:
         with store.database.writing() as connection:
             pages: int = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        execute(f"PRAGMA max_page_count = {pages + 2}")
+        limits = [pages + 2]
+
+        @event.listens_for(store.database._engine, "begin")
+        def limited(connection: Any) -> None:  # which is a setting of every connection
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {limits[-1]}")
+
         yield
-        execute("PRAGMA max_page_count = 1000000")
+        limits.append(1_000_000)
     else:
         execute(_DISK_FULL)
         yield

@@ -1,19 +1,20 @@
 """The writer: steps become batches, refused ones change nothing, and a failure is that of one step alone."""
 
-import re
+import gc
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
 
 import dpbandits as dpb
-from dpbandits.service import batch, book_statements, experiment_rows, promise_checks
+from dpbandits.service import batch, book_statements, database, experiment_rows, promise_checks
 from dpbandits.service.book_rows import BookRows
-from dpbandits.service.database import DatabaseAway
+from dpbandits.service.database import DatabaseAway, UnknownOutcome
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.overviews import acknowledged_overview
 from dpbandits.service.schema import assignments, experiments, ledger, progress
@@ -159,12 +160,13 @@ def test_a_batch_has_every_statement_once_however_many_steps_and_experiments(sto
                 futures = writer.submit_many(steps)
                 counted = store.database.given = CountedRows(store.database.given)
             assert not any(future.exception() for future in futures)
-            # The step that keeps the writer busy locks its experiment and asks for the time as well. Blocks are read
-            # as they are foreseen, as they are next, and as they wait behind those.
+            # The step that keeps the writer busy locks its experiment as well. Blocks are read as they are foreseen,
+            # as they are next, and as they wait behind those. The time comes with the locks.
             times = Counter(counted.seen)
             assert times.pop(book_statements.READ_BLOCKS, 0) <= 3
             repeated = [statement for statement in times if times[statement] > 1]
-            assert [statement for statement in repeated if not re.search("locked|clock_timestamp", statement)] == []
+            assert [statement for statement in repeated if statement != experiment_rows._LOCK] == []
+            assert database._TIME.statement not in times
             all_seen |= set(counted.seen)
     assert any("INSERT INTO ledger" in statement for statement in all_seen)
 
@@ -230,6 +232,52 @@ def test_what_waits_is_taken_before_the_writer_ends_and_nothing_after(store: Sto
     assert [future.result().id.split("-")[1] for future in futures] == [str(number) for number in range(1, 21)]
     with pytest.raises(dpb.StepError, match="closed"):
         writer.submit(Assign("trial", "late"))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_a_writer_that_has_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(store, "trial")
+    begins, ends = threading.Event(), threading.Event()
+
+    def ending(*_: Any) -> Any:
+        begins.set()
+        ends.wait()
+        raise SystemExit
+
+    monkeypatch.setattr(Writer, "_taken", ending)
+    writer = Writer(store)
+    first = writer.submit(Assign("trial", 1))
+    begins.wait()
+    second = writer.submit(Assign("trial", 2))
+    ends.set()
+    assert type(first.exception()) is UnknownOutcome
+    with pytest.raises(dpb.StepError, match="not taken"):
+        second.result()
+    with pytest.raises(dpb.StepError, match="was closed"):
+        writer.take(Assign("trial", 3))
+    writer.close()
+
+
+def test_an_error_keeps_nobody_in_memory(store: Store) -> None:
+    class Name(str):
+        """Text that can be watched."""
+
+    with writer_of(store) as writer:
+        gc.collect()
+        gc.disable()
+        try:
+            watched = weakref.ref(refused_name(writer, Name("nobody")))
+            with pytest.raises(dpb.NotFound):
+                writer.take(Assign("nothing", "somebody else"))  # so that the writer holds nothing of the last batch
+            assert watched() is None
+        finally:
+            gc.enable()
+
+
+def refused_name(writer: Writer, name: str) -> str:
+    with suppress(dpb.NotFound):
+        writer.take(Assign("nothing", name))
+    return name
 
 
 # ---- failures
@@ -456,38 +504,45 @@ def test_a_state_that_changes_while_a_batch_waits_for_the_lock_counts(postgresql
             with store.database.writing() as connection:
                 connection.execute(select(progress).with_for_update())
                 future = writer.submit(Assign("trial", "p-2"))
-                while not waits_for_a_lock(store):
-                    threading.Event().wait(0.005)
+                wait_until_a_lock_is_waited_for(store)
                 connection.execute(update(experiments).values(state="stopped"))
                 connection.execute(update(progress).values(version=progress.c.version + 1))
             assert isinstance(future.exception(), dpb.NotRunning)
             assert number == 1
 
 
-def test_the_time_of_a_batch_is_that_after_it_has_waited_for_its_locks(postgresql_place: Place) -> None:
+def test_the_time_of_a_batch_is_that_after_it_has_waited_for_all_its_locks(postgresql_place: Place) -> None:
     with postgresql_place.store() as store:
-        begun(store, "trial", configured(window=60.0))
+        for name in ("one", "other", "busy"):
+            begun(store, name, configured(window=60.0))
         with writer_of(store) as writer:
-            with store.database.writing() as connection:
-                connection.execute(select(progress).with_for_update())
-                future = writer.submit(Assign("trial", "p-1"))
-                while not waits_for_a_lock(store):
-                    threading.Event().wait(0.005)
-                released_at = store.database.now(connection)
-            future.result()
-        with store.database.reading() as connection:
-            assert connection.scalars(select(assignments.c.until)).one() >= released_at + 60.0
+            for last in (1, 2):  # the experiment that is waited for
+                with store.database.writing() as busy, store.database.writing() as connection:
+                    busy.execute(select(progress).where(progress.c.experiment == 3).with_for_update())
+                    connection.execute(select(progress).where(progress.c.experiment == last).with_for_update())
+                    keep_busy(writer)
+                    futures = writer.submit_many([Assign(name, f"p-{last}") for name in ("one", "other")])
+                    busy.rollback()
+                    wait_until_a_lock_is_waited_for(store)
+                    released_at = store.database.now(connection)
+                for future in futures:
+                    future.result()
+                with store.database.reading() as connection:
+                    times = connection.scalars(select(assignments.c.until).where(assignments.c.number == last)).all()
+                assert len(times) == 2
+                assert min(times) >= released_at + 60.0
 
 
-def test_a_writer_keeps_to_one_connection_however_many_there_are(store: Store) -> None:
-    """Of a pool that is gone through in turn, every batch would get one that has nothing prepared."""
+def test_a_writer_keeps_its_connection_whoever_reads(store: Store) -> None:
     begun(store, "trial")
-    with writer_of(store) as writer:
-        with ExitStack() as stack:
-            for _ in range(8):
-                stack.enter_context(store.database.reading())
+    with writer_of(store) as writer, ExitStack() as stack:
+        writer.take(Assign("trial", 0))
         used = store.database.given = NotedConnections(store.database.given)
-        for person in range(20):
+        for person in range(1, 9):
+            stack.enter_context(store.database.reading())  # who take what was used last, or longest ago
+            writer.take(Assign("trial", person))
+        stack.close()
+        for person in range(9, 19):
             writer.take(Assign("trial", person))
     assert len(used.seen) == 1
 
@@ -508,9 +563,13 @@ class NotedConnections:
         self._rows.write(connection, *writes)
 
 
-def waits_for_a_lock(store: Store) -> bool:
-    with store.database.reading() as connection:
-        return bool(connection.scalar(text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")))
+def wait_until_a_lock_is_waited_for(store: Store) -> None:
+    waiting = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    while True:
+        with store.database.reading() as connection:
+            if connection.scalar(waiting):
+                return
+        threading.Event().wait(0.005)
 
 
 def test_where_somebody_else_holds_the_lock_for_long_a_batch_waits_once(

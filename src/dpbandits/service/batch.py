@@ -139,7 +139,7 @@ class Batch:
 
     def _put(self, place: int, step: Step, work: Work) -> None:
         if isinstance(step, Reward):
-            work.rewards.append((place, step, step.number))
+            work.rewards.append((place, step, step.assignment_number))
         elif isinstance(step, Assign):
             try:
                 if place not in self._visits:

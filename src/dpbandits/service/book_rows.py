@@ -312,8 +312,8 @@ class BookRows:
         writes = [
             Write(sql.ADD_ASSIGNMENTS, sql.ASSIGNMENT_COLUMNS, self._added),
             Write(sql.ANSWER_ASSIGNMENTS, sql.ANSWER_COLUMNS, self._answered),
-            Write(sql.APPEND_TO_BLOCKS, sql.PLACES_COLUMNS, places),
-            Write(sql.SUM_UP_BLOCKS, sql.ANSWERS_COLUMNS, answers),
+            Write(sql.APPEND_TO_BLOCKS, sql.BLOCK_ROW_COLUMNS, places),
+            Write(sql.SUM_UP_BLOCKS, sql.SUM_COLUMNS, answers),
             Write(sql.TAKE_OUT_BLOCKS, sql.BLOCK_COLUMNS, list(self._taken_out)),
             Write(sql.KEEP_RELEASED_SUMS, sql.RELEASED_SUM_COLUMNS, sums),
             Write(sql.FORGET_PEOPLE, sql.UNIT_COLUMNS, self._forgotten),

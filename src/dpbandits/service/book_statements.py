@@ -14,8 +14,8 @@ VISIT_COLUMNS = (assignments.c.experiment, assignments.c.visit_key)
 ARM_COLUMNS = (blocks.c.experiment, blocks.c.arm)
 BLOCK_COLUMNS = (*ARM_COLUMNS, blocks.c.block)
 ANSWER_COLUMNS = (*NUMBER_COLUMNS, assignments.c.is_answered, assignments.c.answer_key)
-PLACES_COLUMNS = tuple(blocks.c)
-ANSWERS_COLUMNS = (*BLOCK_COLUMNS, blocks.c.unanswered, blocks.c.total)
+BLOCK_ROW_COLUMNS = tuple(blocks.c)
+SUM_COLUMNS = (*BLOCK_COLUMNS, blocks.c.unanswered, blocks.c.total)
 RELEASED_SUM_COLUMNS = tuple(released_sums.c)
 
 READ_ASSIGNMENTS = """

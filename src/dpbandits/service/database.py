@@ -5,7 +5,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ except ImportError:  # not on Windows
 import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from dpbandits._phrases import one_line
 from dpbandits._validate import value_text
@@ -25,10 +26,8 @@ from dpbandits.errors import DatabaseError, InvalidInput
 from dpbandits.service.given_rows import GivenRows, PostgreSQLRows, Read, SQLiteRows
 
 _PATIENCE = 60.0  # seconds to wait for another writer of a file
-# The connection that was used last is taken next: it has its statements prepared and its pages in memory. A writer that
-# goes through 32 connections in turn needs a fifth longer for a step (benchmarks/store.py leaves as many behind).
-_POOL: dict[str, Any] = {"pool_size": 32, "pool_use_lifo": True}
-# SQLite's memory for pages, in KiB, and its log's length in pages: a step costs a tenth less in a file of 200 MB.
+_POOL_SIZE = 32  # connections that are kept for those who read
+# SQLite's memory for pages, in KiB, and its log's length in pages (measured in benchmarks/store_choices.py).
 _ROOM = ("cache_size=-65536", "wal_autocheckpoint=8000")
 _KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirty
 
@@ -69,20 +68,35 @@ class Database:
     def __repr__(self) -> str:
         return f"<Database {self.name}>"
 
+    def connection(self) -> Connection:
+        """Return a connection for whoever writes often, and closes it. Nobody who reads gets it meanwhile.
+
+        A writer that took what the pool has would go through all of its connections in turn, to server processes and
+        pages of SQLite that were not used for long (measured in benchmarks/store_choices.py).
+        """
+        with translated_errors(self.name):
+            return self._engine.connect()
+
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, own: Connection | None = None) -> Iterator[Connection]:
         """Return a connection in a transaction that may write, which is committed if nothing fails.
 
         On SQLite it has the right to write from its beginning: one that asks for it later is refused at once where
         somebody else is writing, however long it would wait.
+
+        Args:
+            own: the connection to use; one of the pool by default.
         """
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            yield connection
+        with (
+            nullcontext(own) if own is not None else self.connection() as connection,
+            self._transaction(connection, "BEGIN IMMEDIATE") as begun,
+        ):
+            yield begun
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Return a connection in a transaction that only reads, all of it at one moment."""
-        with self._transaction("BEGIN") as connection:
+        with self.connection() as pooled, self._transaction(pooled, "BEGIN") as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
@@ -130,16 +144,13 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Connection]:
-        with translated_errors(self.name):
-            connection = self._engine.connect()
-        with connection:
-            if self.is_sqlite:
-                connection = connection.execution_options(sqlite_begin=begin)
-            with translated_errors(self.name), connection.begin() as transaction:
-                yield connection
-                if transaction.is_active:
-                    _commit(self.name, connection, transaction)
+    def _transaction(self, connection: Connection, begin: str) -> Iterator[Connection]:
+        if self.is_sqlite:
+            connection = connection.execution_options(sqlite_begin=begin)
+        with translated_errors(self.name), connection.begin() as transaction:
+            yield connection
+            if transaction.is_active:
+                _commit(self.name, connection, transaction)
 
     # ---- the two kinds
 
@@ -149,7 +160,7 @@ class Database:
         engine = create_engine(
             self.url,
             hide_parameters=True,
-            **_POOL,
+            pool_size=_POOL_SIZE,
             connect_args={"timeout": _PATIENCE, "check_same_thread": False, "cached_statements": _KEPT_STATEMENTS},
         )
 
@@ -177,7 +188,7 @@ class Database:
         return engine
 
     def _postgresql_engine(self) -> Engine:
-        engine = create_engine(self.url, hide_parameters=True, isolation_level="READ COMMITTED", **_POOL)
+        engine = create_engine(self.url, hide_parameters=True, pool_size=_POOL_SIZE, isolation_level="READ COMMITTED")
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _: Any) -> None:
@@ -263,6 +274,8 @@ def translated_errors(name: str) -> Iterator[None]:
 
 def _is_away(problem: BaseException) -> bool:
     """Tell whether the database cannot be reached, so that no step of a batch is to blame."""
+    if isinstance(problem, PoolTimeoutError):  # those who read have all connections
+        return True
     if isinstance(problem, DBAPIError):
         is_locked = isinstance(problem.orig, sqlite3.Error) and _is_away(problem.orig)
         return problem.connection_invalidated or problem.statement is None or is_locked

@@ -63,7 +63,8 @@ class Directory:
 
 def links_of(unit: str | int, database: Database, connection: Connection) -> list[tuple[int, str]]:
     """Return the experiments in which a person is known, and the hashes by which they are."""
-    found = connection.execute(select(experiments.c.id, experiments.c.unit_key))
+    # All at once: a result that is left unread, since a name is refused, would keep its lock on a file.
+    found = connection.execute(select(experiments.c.id, experiments.c.unit_key)).all()
     keys = [(number, _hashed(unit, key)) for number, key in found]
     rows = BookRows(database, connection)  # of its own: what it reads may change until the experiments are locked
     rows.read_ahead(Wanted(people=keys))

@@ -72,7 +72,7 @@ class Experiment:
 
 
 class ExperimentRow(NamedTuple):
-    """The row of an experiment, and the time of a server when it was locked."""
+    """The row of an experiment, and the time of a server when it was locked, or read."""
 
     id: int
     name: str
@@ -106,8 +106,8 @@ def locked_rows(
         return [], database.now(connection), []
     found, *others = database.given.read(connection, Read(_LOCK, _ONE, given), *reads)
     rows = [ExperimentRow(*row) for row in found]
-    last = rows[-1].time if rows and database.tells_time else None
-    return rows, database.now(connection) if last is None else last, others
+    times = [row.time for row in rows if row.time is not None] if database.tells_time else []
+    return rows, max(times) if times else database.now(connection), others
 
 
 def open_experiments(
@@ -260,14 +260,14 @@ def experiment_writes(changed: list[Experiment]) -> list[Write]:
 _ONE = (progress.c.experiment,)
 _ADD_ROW = insert_text(ledger)
 _CHANGE_STATE = "UPDATE experiments SET state = given.state FROM {given} WHERE experiments.id = given.id"
-# The clock is outside, so that it is read when the row is locked, and not before that was waited for.
+# The clock is outside, where it is read once the row is locked; inside it would be read before the wait.
 _LOCK = """
-    SELECT locked.*, {clock} FROM (
+    SELECT found.*, {clock} FROM (
         SELECT experiments.id, experiments.name, experiments.identity, experiments.tag, experiments.unit_key,
             experiments.state, experiments.checked_by, progress.version, progress.ledger_rows, progress.counts
         FROM {given} CROSS JOIN progress CROSS JOIN experiments
         WHERE progress.experiment = given.experiment AND experiments.id = given.experiment
-        ORDER BY progress.experiment {locked}) AS locked
+        ORDER BY progress.experiment {locked}) AS found
 """
 _LEDGER = """
     SELECT found.experiment, found.number, found.decisions, found.content, found.hash

@@ -32,7 +32,7 @@ def foreseen(
     Returns:
         What to read, and who asks for assignments, by the places of their steps.
     """
-    people: dict[int, Visit] = {}
+    visits: dict[int, Visit] = {}
     assignments: set[tuple[int, int]] = set()
     blocks: set[tuple[int, int, int]] = set()
     for place, (step, number) in enumerate(zip(steps, found, strict=True)):
@@ -41,33 +41,34 @@ def foreseen(
             continue
         learner = experiment.learner
         if isinstance(step, Reward):
-            assignments.add((number, step.number))
+            assignments.add((number, step.assignment_number))
             if not learner.is_sealed:
                 waiting = [arm for arm in range(len(learner.statistics)) if learner.counts.is_waiting(arm)]
                 blocks.update((number, arm, learner.counts.released[arm]) for arm in waiting[:_MOST_FORESEEN])
         elif isinstance(step, Assign):
             with suppress(InvalidInput):  # which is said later
-                (people[place],) = learner.units.hashed_visits([(step.unit, step.key)])
-    visits = [(found[place], visit) for place, visit in people.items()]
+                (visits[place],) = learner.units.hashed_visits([(step.unit, step.key)])
+    known_visits = [(found[place], visit) for place, visit in visits.items()]
     wanted = Wanted(
         assignments=assignments,
-        people=((number, visit.unit) for number, visit in visits if number is not None and visit.unit is not None),
-        visits=((number, visit.key) for number, visit in visits if number is not None and visit.key is not None),
+        people=(
+            (number, visit.unit) for number, visit in known_visits if number is not None and visit.unit is not None
+        ),
+        visits=((number, visit.key) for number, visit in known_visits if number is not None and visit.key is not None),
         blocks=blocks,
     )
-    return wanted, people
+    return wanted, visits
 
 
-def read_ahead(rows: BookRows, work: Mapping[int, Work]) -> None:
+def read_ahead(rows: BookRows, work_of: Mapping[int, Work]) -> None:
     """Read what the steps of a batch will ask for, of all its experiments at once."""
-    works = work.items()
     numbers = [
         (number, assignment)
-        for number, each in works
-        for _, _, assignment in each.rewards
-        if 0 < assignment <= each.experiment.learner.counts.assigned
+        for number, work in work_of.items()
+        for _, _, assignment in work.rewards
+        if 0 < assignment <= work.experiment.learner.counts.assigned
     ]
-    visits = [(number, visit) for number, each in works for _, _, visit in each.assigns]
+    visits = [(number, visit) for number, work in work_of.items() for _, _, visit in work.assigns]
     rows.read_ahead(
         Wanted(
             assignments=numbers,
@@ -75,30 +76,30 @@ def read_ahead(rows: BookRows, work: Mapping[int, Work]) -> None:
             visits=((number, visit.key) for number, visit in visits if visit.key is not None),
             due=(
                 number
-                for number, each in works
-                if each.now == each.time and (each.hands_out or (each.rewards and not each.is_sealed))
+                for number, work in work_of.items()
+                if work.now == work.time and (work.hands_out or (work.rewards and not work.is_sealed))
             ),
-            now=max((each.time for each in work.values()), default=0.0),
+            now=max((work.time for work in work_of.values()), default=0.0),
         )
     )
-    _read_blocks_ahead(rows, work)
+    _read_blocks_ahead(rows, work_of)
 
 
-def _read_blocks_ahead(rows: BookRows, work: Mapping[int, Work]) -> None:
+def _read_blocks_ahead(rows: BookRows, work_of: Mapping[int, Work]) -> None:
     """Read the blocks that answers may complete: those that are next and full, and those that wait behind them."""
     answers: dict[tuple[int, int, int], int] = defaultdict(int)  # by block
-    for number, each in work.items():
-        learner = each.experiment.learner
+    for number, work in work_of.items():
+        learner = work.experiment.learner
         if learner.is_sealed:
             continue
-        for _, _, assignment in each.rewards:
+        for _, _, assignment in work.rewards:
             if 0 < assignment <= learner.counts.assigned:
                 place = rows.assignment((number, assignment)).place
                 if place.block is not None and not place.is_answered:
                     answers[number, place.arm, place.block] += 1
     nexts = {}  # the blocks that are released next, of arms that have answers and wait for more
     for number, arm, _ in answers:
-        counts = work[number].experiment.learner.counts
+        counts = work_of[number].experiment.learner.counts
         if counts.is_waiting(arm):
             nexts[number, arm] = (number, arm, counts.released[arm])
     rows.read_ahead(Wanted(blocks=nexts.values()))

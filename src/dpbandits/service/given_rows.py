@@ -5,11 +5,10 @@ same statement for any number of rows. PostgreSQL gets statements that do not wa
 pipeline). SQLite goes through the rows of a statement that writes in C (`executemany`): its JSON does not keep every
 float.
 
-Measured with batches of 16 (microseconds a row): SQLite writes a row in 1.9 by `executemany`, 3.8 by `VALUES` and 5.8
-by JSON; it reads one in 0.9 by a join with `VALUES`, whose text changes with the number of rows, 1.6 with JSON and 1.9
-one by one. PostgreSQL writes one in 8.5 by JSON, 14.3 by arrays (`unnest`), which its driver makes in Python, and 11.1
-by `executemany`. Statements go straight to the driver: SQLAlchemy's description of a result, made anew for every one,
-took a fifth of a batch's time.
+Of 16 rows (microseconds each; benchmarks/store_choices.py), SQLite writes one in 1.9 by `executemany`, 3.7 by `VALUES`
+and 4.3 by JSON; it reads one in 1.2 by a join with `VALUES`, whose text changes with the number of rows, 2.0 with JSON
+and 2.2 one by one. PostgreSQL writes one in 13.3 by JSON, 16.0 by arrays (`unnest`), which its driver makes in Python,
+and 17.6 by `executemany`. Statements go straight to the driver: SQLAlchemy describes every result anew.
 """
 
 import json
@@ -31,8 +30,8 @@ class Read(NamedTuple):
     """A statement that finds something for all of its rows.
 
     Attributes:
-        statement: SQL with `{given}` in it, `{now}` behind that if it needs the time, `{locked}` at its end where it
-            locks rows of `progress` and `experiments`, and `{clock}` for the time that a server tells, null in a file.
+        statement: SQL with `{given}` in it, `{now}` behind that if it needs the time, `{locked}` where it locks rows of
+            `progress` and `experiments`, and `{clock}` for the time that a server tells, null in a file.
         columns: of a table, whose names and types the given rows have.
         rows: plain values, whole numbers and text alone.
         now: the time, where the statement needs it.
@@ -75,8 +74,7 @@ class SQLiteRows:
 
     def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
         """Return what each of these statements finds, in a transaction."""
-        driver = connection.connection.driver_connection
-        assert driver is not None
+        driver = _driver(connection)
         found = []
         for statement, columns, rows, now in reads:
             times = () if now is None else (now,)
@@ -86,8 +84,7 @@ class SQLiteRows:
 
     def write(self, connection: Connection, *writes: Write) -> None:
         """Write, in a transaction, and raise StepError if a row was not there that had to be."""
-        driver = connection.connection.driver_connection
-        assert driver is not None
+        driver = _driver(connection)
         for write in writes:
             sql = _sqlite_writing(write.statement, write.columns)
             _check_changed(write, driver.executemany(sql, write.rows).rowcount)
@@ -98,27 +95,35 @@ class PostgreSQLRows:
 
     def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
         """Return what each of these statements finds, in a transaction."""
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        with driver.pipeline():
+        with _driver(connection).pipeline():
             cursors = []
             for statement, columns, rows, now in reads:
                 times = () if now is None else (now,)
                 sql = _postgresql_text(statement, columns)
-                cursors.append(driver.execute(sql, (*_as_json(columns, rows), *times)))
+                cursors.append(_kept_cursor(connection, sql).execute(sql, (*_as_json(columns, rows), *times)))
             return [cursor.fetchall() for cursor in cursors]
 
     def write(self, connection: Connection, *writes: Write) -> None:
         """Write, in a transaction, and raise StepError if a row was not there that had to be."""
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        with driver.pipeline():
-            cursors = [
-                driver.execute(_postgresql_text(write.statement, write.columns), _as_json(write.columns, write.rows))
-                for write in writes
-            ]
+        with _driver(connection).pipeline():
+            cursors = []
+            for statement, columns, rows, _ in writes:
+                sql = _postgresql_text(statement, columns)
+                cursors.append(_kept_cursor(connection, sql).execute(sql, _as_json(columns, rows)))
         for write, cursor in zip(writes, cursors, strict=True):
             _check_changed(write, cursor.rowcount)
+
+
+def _driver(connection: Connection) -> Any:
+    return connection.connection.driver_connection
+
+
+def _kept_cursor(connection: Connection, sql: str) -> Any:
+    """Return the cursor of a statement, of which a connection keeps one (measured in benchmarks/store_choices.py)."""
+    kept = connection.info.setdefault("cursors", {})
+    if sql not in kept:
+        kept[sql] = _driver(connection).cursor()
+    return kept[sql]
 
 
 def _check_changed(write: Write, changed: int) -> None:

@@ -46,7 +46,7 @@ class Reward:
         _check_text(assignment=self.assignment)
 
     @property
-    def number(self) -> int:
+    def assignment_number(self) -> int:
         """The number in the id of its assignment; 0 if it cannot have one."""
         digits = self.assignment.rpartition("-")[2]
         is_plain = digits.isascii() and digits.isdigit() and len(digits) < 19 and digits[0] != "0"

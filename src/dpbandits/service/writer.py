@@ -12,10 +12,12 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from dpbandits import _validate
 from dpbandits._forks import this_process
@@ -38,8 +40,7 @@ from dpbandits.service.store import Store
 _MOST_IN_A_BATCH = 512
 _MOST_WAITING = 10_000
 # Seconds to wait for those who were answered just now: most come again at once, and a batch with them costs little
-# more.
-# With 32 callers that makes batches of 31 of what were batches of 16, and a quarter more steps a second.
+# more. Without that, 32 callers get a sixth to a fifth fewer steps a second (benchmarks/store_choices.py).
 _LINGER = 0.0005
 
 
@@ -52,31 +53,30 @@ class StepFuture(Future[Any]):
 
 
 class _Awaited:
-    """The answer that somebody waits for, with `set_result` and `set_exception` of a future.
+    """The answer that a thread of this process waits for, with `set_result` and `set_exception` of a future.
 
-    With a future, 32 callers get 7% fewer steps a second: a woken thread takes two locks more, with the interpreter's
-    lock in between (benchmarks/store.py).
+    With futures, 32 threads get 6% fewer steps a second (benchmarks/store_choices.py).
     """
 
-    __slots__ = ("_answer", "_error", "_is_there")
+    __slots__ = ("_answer", "_arrival", "_error")
 
     def __init__(self) -> None:
         self._answer: Any = None
         self._error: BaseException | None = None
-        self._is_there = threading.Lock()
-        self._is_there.acquire()
+        self._arrival = threading.Lock()
+        self._arrival.acquire()
 
     def set_result(self, answer: Any) -> None:
         self._answer = answer
-        self._is_there.release()
+        self._arrival.release()
 
     def set_exception(self, error: BaseException) -> None:
         self._error = error
-        self._is_there.release()
+        self._arrival.release()
 
     def result(self) -> Any:
         """Wait for the answer, once. An error is let go of, so that it does not keep itself."""
-        self._is_there.acquire()
+        self._arrival.acquire()
         error, self._error = self._error, None
         if error is None:
             return self._answer
@@ -84,6 +84,9 @@ class _Awaited:
             raise error
         finally:
             del error
+
+
+Entry = tuple[Step, StepFuture | _Awaited]
 
 
 class Writer:
@@ -114,7 +117,9 @@ class Writer:
         self._checks = PromiseChecks(store.database)
         self._directory = Directory()
         self._locked: set[int] = set()  # the experiments of the transaction that is under way
-        self._waiting: deque[tuple[Step, StepFuture | _Awaited]] = deque()
+        self._connection: Connection | None = None  # that of the thread that writes
+        self._waiting: deque[Entry] = deque()
+        self._under_way: deque[Entry] = deque()  # those of a batch that were not answered yet
         self._came = threading.Condition()
         self._wanted = 1  # so many steps wake the writer
         self._is_closing = False
@@ -184,10 +189,17 @@ class Writer:
         finally:
             with self._came:
                 self._is_closing = True
-                left = [awaited for _, awaited in self._waiting]
+                left = list(self._waiting)
                 self._waiting.clear()
-            for awaited in left:
+            for _, awaited in self._under_way:
+                awaited.set_exception(
+                    UnknownOutcome(
+                        "The writer has ended: whether this step was taken is not known. Ask again, with the same key."
+                    )
+                )
+            for _, awaited in left:
                 awaited.set_exception(StepError("The writer has ended: this step was not taken."))
+            self._let_go()
 
     def _write_all(self) -> None:
         expected = 1  # steps in a batch, if all who were answered come again at once
@@ -201,15 +213,17 @@ class Writer:
                     self._came.wait(_LINGER)
                 if not self._waiting:
                     return
-                entries = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_IN_A_BATCH))]
-            outcomes = self._taken([step for step, _ in entries])
-            for (_, awaited), outcome in zip(entries, outcomes, strict=True):
+                size = min(len(self._waiting), _MOST_IN_A_BATCH)
+                self._under_way.extend(self._waiting.popleft() for _ in range(size))
+            for outcome in self._taken([step for step, _ in self._under_way]):
+                _, awaited = self._under_way[0]
                 if isinstance(outcome, Refusal):
                     # One of its own for everybody, without the frames of this one.
                     awaited.set_exception(type(outcome.error)(str(outcome.error)))
                 else:
                     awaited.set_result(outcome)
-            expected = min(len(entries) + len(self._waiting), _MOST_IN_A_BATCH)
+                self._under_way.popleft()
+            expected = min(size + len(self._waiting), _MOST_IN_A_BATCH)
 
     def _taken(self, steps: Sequence[Step]) -> list[Any]:
         """Take steps together; step by step if that fails for a reason that one of them may be."""
@@ -227,16 +241,26 @@ class Writer:
         """Take steps in one transaction. If it fails, nothing is remembered of its experiments."""
         self._locked = set()
         try:
-            with self._database.writing() as connection:
+            if self._connection is None:
+                self._connection = self._database.connection()
+            with self._database.writing(self._connection) as connection:
                 opened = partial(self._opened, connection)
                 batch = Batch(steps, self._database, connection, self._directory, self._cache.known, opened)
                 batch.take()
             self._mark([work.experiment for work in batch.work.values()])
         except BaseException:
             self._cache.forget(self._locked)
+            self._let_go()
             raise
         self._cache.keep([work.experiment for work in batch.work.values()])
         return batch.outcomes
+
+    def _let_go(self) -> None:
+        """Give the connection back. Whatever has become of it, the next batch gets one that is whole."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(SQLAlchemyError):
+                connection.close()
 
     def _opened(
         self, connection: Connection, ids: Iterable[int], rows: BookRows, wanted: Wanted

@@ -153,7 +153,7 @@ class WriterClient:
         self._thread = threading.Thread(target=self._receive, name="dpbandits answers", daemon=True)
         self._thread.start()
 
-    def submit(self, step: Step) -> "Future[Any]":
+    def submit(self, step: Step) -> StepFuture:
         """Send a step, and return what will have its answer."""
         check_step(step)
         try:
