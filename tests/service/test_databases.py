@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +172,14 @@ def test_a_server_whose_sessions_do_not_wait_for_the_disk_is_made_to(postgresql_
     with postgresql_place.store() as store, store.database.writing() as connection:
         assert connection.scalar(text("SHOW synchronous_commit")) == "on"
         assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
+
+
+def test_a_connection_that_was_dropped_on_the_way_is_noticed(postgresql_place: Place) -> None:
+    for own, idle in (("", "30"), ("&keepalives_idle=5", "5")):
+        with closing(Database(postgresql_place.url + own)) as opened, opened.reading() as connection:
+            driver: Any = connection.connection.driver_connection
+            known = driver.info.get_parameters()
+            assert (known["keepalives_idle"], known["tcp_user_timeout"]) == (idle, "60000")
 
 
 # ---- what fails

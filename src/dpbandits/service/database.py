@@ -29,6 +29,9 @@ _PATIENCE = 60.0  # seconds to wait for another writer of a file
 _POOL_SIZE = 32  # connections that are kept for those who read
 # SQLite's memory for pages, in KiB, and its log's length in pages (measured in benchmarks/store_choices.py).
 _ROOM = ("cache_size=-65536", "wal_autocheckpoint=8000")
+# A server that has vanished, or whose connection some device on the way has dropped, is noticed within a minute. Times
+# are in seconds, but for the last one; a URL may have others.
+_KEPT_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 _KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirty
 
 Clock = Callable[[], float]
@@ -188,7 +191,13 @@ class Database:
         return engine
 
     def _postgresql_engine(self) -> Engine:
-        engine = create_engine(self.url, hide_parameters=True, pool_size=_POOL_SIZE, isolation_level="READ COMMITTED")
+        engine = create_engine(
+            self.url,
+            hide_parameters=True,
+            pool_size=_POOL_SIZE,
+            isolation_level="READ COMMITTED",
+            connect_args={name: value for name, value in _KEPT_ALIVE.items() if name not in self.url.query},
+        )
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _: Any) -> None:
