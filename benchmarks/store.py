@@ -12,12 +12,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, text
@@ -113,6 +113,9 @@ def called(act: Callable[[int, int], float], people: int, server: PostgreSQLServ
     return Round(steps, seconds, cpu, cpu_of_server(server) - of_server, sorted(chain.from_iterable(latencies)))
 
 
+AnyGiven = TypeVar("AnyGiven", Read, Write)
+
+
 class CountedRows:
     """Given rows, and how many batches, steps and statements there were."""
 
@@ -120,17 +123,18 @@ class CountedRows:
         self._rows = rows
         self.batches = self.steps = self.statements = 0
 
-    def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
-        self.statements += len(reads)
-        return self._rows.read(connection, *reads)
+    def read(self, connection: Connection, reads: Iterable[Read]) -> list[list[Any]]:
+        return self._rows.read(connection, map(self._counted, reads))
 
-    def write(self, connection: Connection, *writes: Write) -> None:
-        self.statements += len(writes)
+    def write(self, connection: Connection, writes: Iterable[Write]) -> None:
         self.batches += 1
-        self.steps += sum(
-            len(write.rows) for write in writes if write.statement in (ADD_ASSIGNMENTS, ANSWER_ASSIGNMENTS)
-        )
-        self._rows.write(connection, *writes)
+        self._rows.write(connection, map(self._counted, writes))
+
+    def _counted(self, given: AnyGiven) -> AnyGiven:
+        self.statements += 1
+        if given.statement in (ADD_ASSIGNMENTS, ANSWER_ASSIGNMENTS):
+            self.steps += len(given.rows)
+        return given
 
     def reset(self) -> None:
         self.batches = self.steps = self.statements = 0

@@ -56,7 +56,7 @@ def plan_of(store: Store, statement: str, columns: Any, row: tuple[Any, ...], no
             sql = _sqlite_writing(statement, tuple(columns))
             found: Any = connection.exec_driver_sql(explain + sql, row).fetchall()
         else:
-            (found,) = given.read(connection, Read(explain + statement, tuple(columns), [row], now))
+            (found,) = given.read(connection, [Read(explain + statement, tuple(columns), [row], now)])
     return "\n".join(str(tuple(line)) for line in found)
 
 
@@ -88,7 +88,7 @@ def test_numbers_are_kept_exactly(store: Store) -> None:
         for number, total in enumerate(sums)
     ]
     with store.database.writing() as connection:
-        given.write(connection, Write(insert_text(blocks), tuple(blocks.c), rows))
+        given.write(connection, [Write(insert_text(blocks), tuple(blocks.c), rows)])
     with store.database.reading() as connection:
         found = connection.execute(select(blocks.c.arm, blocks.c.block, blocks.c.until, blocks.c.total)).all()
     assert {(arm, number): (time.hex(), total) for arm, number, time, total in found} == {
@@ -100,7 +100,7 @@ def test_numbers_are_kept_exactly(store: Store) -> None:
 def test_what_is_due_is_known_to_the_last_digit(store: Store, time: float) -> None:
     row = (1, 0, 0, 1, 2, time, 0, True, 5)
     with store.database.writing() as connection:
-        store.database.given.write(connection, Write(insert_text(blocks), tuple(blocks.c), [row]))
+        store.database.given.write(connection, [Write(insert_text(blocks), tuple(blocks.c), [row])])
         for now, due in [(time, [(0, 0)]), (math.nextafter(time, -math.inf), [])]:
             assert BookRows(store.database, connection).due(1, now) == due
 

@@ -4,7 +4,7 @@ import gc
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -66,15 +66,17 @@ class CountedRows:
         self.seen: list[str] = []
         self.found = 0  # rows
 
-    def read(self, connection: Any, *reads: Read) -> list[list[Any]]:
-        self.seen += [read.statement for read in reads]
-        found = self._rows.read(connection, *reads)
+    def read(self, connection: Any, reads: Iterable[Read]) -> list[list[Any]]:
+        found = self._rows.read(connection, map(self._noted, reads))
         self.found += sum(map(len, found))
         return found
 
-    def write(self, connection: Any, *writes: Write) -> None:
-        self.seen += [write.statement for write in writes]
-        self._rows.write(connection, *writes)
+    def write(self, connection: Any, writes: Iterable[Write]) -> None:
+        self._rows.write(connection, map(self._noted, writes))
+
+    def _noted(self, given: Any) -> Any:
+        self.seen.append(given.statement)
+        return given
 
 
 def test_a_person_is_assigned_and_answers(store: Store) -> None:
@@ -554,13 +556,13 @@ class NotedConnections:
         self._rows = rows
         self.seen: set[int] = set()
 
-    def read(self, connection: Any, *reads: Read) -> list[list[Any]]:
+    def read(self, connection: Any, reads: Iterable[Read]) -> list[list[Any]]:
         self.seen.add(id(connection.connection.driver_connection))
-        return self._rows.read(connection, *reads)
+        return self._rows.read(connection, reads)
 
-    def write(self, connection: Any, *writes: Write) -> None:
+    def write(self, connection: Any, writes: Iterable[Write]) -> None:
         self.seen.add(id(connection.connection.driver_connection))
-        self._rows.write(connection, *writes)
+        self._rows.write(connection, writes)
 
 
 def wait_until_a_lock_is_waited_for(store: Store) -> None:

@@ -12,6 +12,7 @@ that no released value had a part in, and what was drawn in it was seen by nobod
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -34,7 +35,7 @@ from dpbandits.service.work import Work
 
 # Those that can go on, why the others cannot, and the time.
 Opened = tuple[dict[int, Experiment], dict[int, DPBanditsError], float]
-OpenLocked = Callable[[Iterable[int], BookRows, Wanted], Opened]
+OpenLocked = Callable[[Iterable[int], BookRows, Callable[[], Wanted]], Opened]
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class Batch:
         connection: in the transaction.
         directory: finds experiments by name and by tag.
         known: what this process remembers of experiments, which may have changed since.
-        open_locked: locks experiments and returns them as they are.
+        open_locked: locks experiments, asks meanwhile what is to be read with them, and returns them as they are.
 
     Attributes:
         outcomes: what every step is answered, or its Refusal.
@@ -93,7 +94,7 @@ class Batch:
         for step in forgets:
             self._forget(step)
         changed = [work.experiment for work in self.work.values() if work.experiment.is_changed]
-        self._rows.write(*experiment_writes(changed))
+        self._rows.write(experiment_writes(changed))
 
     # ---- before the first change
 
@@ -111,8 +112,7 @@ class Batch:
             for number, _ in self._links(place, step)
         ]
         numbers = {number for number in found if number is not None}.union(number for _, number in links)
-        wanted, self._visits = foreseen(self._steps, found, self._known)
-        opened, refused, time = self._open_locked(numbers, self._rows, wanted)
+        opened, refused, time = self._open_locked(numbers, self._rows, partial(self._foreseen, found))
         self.work = {number: Work(opened[number], time) for number in sorted(opened)}
         for place, (step, number) in enumerate(zip(self._steps, found, strict=True)):
             if number in self.work:
@@ -129,6 +129,10 @@ class Batch:
         return [
             step for place, step in enumerate(self._steps) if isinstance(step, Forget) and self.outcomes[place] is None
         ]
+
+    def _foreseen(self, found: Sequence[int | None]) -> Wanted:
+        wanted, self._visits = foreseen(self._steps, found, self._known)
+        return wanted
 
     def _links(self, place: int, step: Forget) -> list[tuple[int, str]]:
         try:

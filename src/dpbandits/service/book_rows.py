@@ -7,6 +7,7 @@ experiments there are. Whatever was not read ahead is read when it is asked for.
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection
@@ -118,7 +119,7 @@ class BookRows:
         """Read at once what is not known yet."""
         reads = self.reads(wanted)
         if reads:
-            self.take(reads, self._given.read(self.connection, *reads))
+            self.take(reads, self._given.read(self.connection, reads))
 
     def reads(self, wanted: "Wanted") -> list[Read]:
         """Return the statements that read what is not known yet, for `take` to take in what they find."""
@@ -279,7 +280,7 @@ class BookRows:
             arm_key = (experiment, arm)
             if arm_key not in self._sums:
                 (((self._sums[arm_key],),),) = self._given.read(
-                    self.connection, Read(sql.READ_RELEASED_SUMS, sql.ARM_COLUMNS, [arm_key])
+                    self.connection, [Read(sql.READ_RELEASED_SUMS, sql.ARM_COLUMNS, [arm_key])]
                 )
             total = self._sums[arm_key] = self._changed_sums[arm_key] = self._sums[arm_key] + total
         first = block.first if block else places.first if places else 0
@@ -302,7 +303,7 @@ class BookRows:
 
     # ---- written
 
-    def write(self, *others: Write) -> None:
+    def write(self, others: Iterable[Write] = ()) -> None:
         """Write all that has changed, each kind of it in one statement, and whatever else the transaction writes."""
         places = [
             (*key, new.first, new.last, new.until, new.count, new.is_full, 0) for key, new in self._new_places.items()
@@ -318,11 +319,8 @@ class BookRows:
             Write(sql.KEEP_RELEASED_SUMS, sql.RELEASED_SUM_COLUMNS, sums),
             Write(sql.FORGET_PEOPLE, sql.UNIT_COLUMNS, self._forgotten),
             Write(sql.UNLINK_PEOPLE, sql.UNIT_COLUMNS, self._forgotten, is_exact=False),  # of as many as they had
-            *others,
         ]
-        writes = [write for write in writes if write.rows]
-        if writes:
-            self._given.write(self.connection, *writes)
+        self._given.write(self.connection, (write for write in chain(writes, others) if write.rows))
         self._added, self._answered, self._forgotten = [], [], []
         self._new_places, self._new_answers, self._changed_sums, self._taken_out = {}, {}, {}, {}
         self._blocks.clear()

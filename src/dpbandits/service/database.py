@@ -112,7 +112,7 @@ class Database:
     def now(self, connection: Connection) -> float:
         """Return the time in seconds, as the database says: where several machines write, it is the same for all."""
         if self.tells_time:
-            (((now,),),) = self.given.read(connection, _TIME)
+            (((now,),),) = self.given.read(connection, [_TIME])
             return float(now)
         return time.time() if self._clock is None else self._clock()
 

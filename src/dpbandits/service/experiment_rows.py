@@ -7,8 +7,9 @@ a start but releases, and however many assignments are open, none of them is loa
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
@@ -88,7 +89,7 @@ class ExperimentRow(NamedTuple):
 
 
 def locked_rows(
-    database: Database, connection: Connection, ids: Iterable[int], reads: Sequence[Read] = ()
+    database: Database, connection: Connection, ids: Iterable[int], reads: Iterable[Read] = ()
 ) -> tuple[list[ExperimentRow], float, list[list[Any]]]:
     """Lock experiments, in the order of their ids, so that nobody waits for each other.
 
@@ -96,7 +97,7 @@ def locked_rows(
         database: where they are.
         connection: in a transaction.
         ids: their numbers.
-        reads: what is read as well, when they are locked.
+        reads: what is read as well, when they are locked. A generator makes them while the locks are being taken.
 
     Returns:
         Their rows, the time when they were locked, and what these reads have found.
@@ -104,7 +105,7 @@ def locked_rows(
     given = [(number,) for number in sorted(set(ids))]
     if not given:
         return [], database.now(connection), []
-    found, *others = database.given.read(connection, Read(_LOCK, _ONE, given), *reads)
+    found, *others = database.given.read(connection, chain([Read(_LOCK, _ONE, given)], reads))
     rows = [ExperimentRow(*row) for row in found]
     times = [row.time for row in rows if row.time is not None] if database.tells_time else []
     return rows, max(times) if times else database.now(connection), others
@@ -171,7 +172,7 @@ def _opened(
 
 def read_experiment(database: Database, connection: Connection, number: int, rows: BookRows) -> Experiment:
     """Return an experiment as it is at one moment, to look at it. It draws nothing, and nothing of it is locked."""
-    ((found,),) = database.given.read(connection, Read(_LOCK.replace("{locked}", ""), _ONE, [(number,)]))
+    ((found,),) = database.given.read(connection, [Read(_LOCK.replace("{locked}", ""), _ONE, [(number,)])])
     row = ExperimentRow(*found)
     stored = _stored_rows(database, connection, {number: 0}, {})
     return _loaded(row, stored[number], rows, lambda name, grid_bits: UndrawableNoise(grid_bits))
@@ -186,7 +187,7 @@ def _stored_rows(
     given = sorted(behind.items())
     if not given:
         return stored
-    (found,) = database.given.read(connection, Read(_LEDGER, (ledger.c.experiment, ledger.c.number), given))
+    (found,) = database.given.read(connection, [Read(_LEDGER, (ledger.c.experiment, ledger.c.number), given)])
     for experiment, number, decisions, content, row_hash in found:
         stored[experiment].append((Row(number, heads[experiment], content, row_hash), decisions))
         heads[experiment] = row_hash
@@ -231,13 +232,13 @@ def _predraw_noise(database: Database, connection: Connection, opened: list[Expe
     if not by_id:
         return
     given = [(each,) for each in sorted(by_id)]
-    (found,) = database.given.read(connection, Read(_AWAITED, (blocks.c.experiment,), given))
+    (found,) = database.given.read(connection, [Read(_AWAITED, (blocks.c.experiment,), given)])
     for experiment, arm in found:
         by_id[experiment].learner.predraw_noise(arm)
 
 
-def experiment_writes(changed: list[Experiment]) -> list[Write]:
-    """Return what is to be written of experiments that a transaction has changed: counts, states, rows of ledgers."""
+def experiment_writes(changed: list[Experiment]) -> Iterator[Write]:
+    """Make what is to be written of experiments that a transaction has changed: counts, states, rows of ledgers."""
     counted, new_rows = [], []
     for experiment in changed:
         learner = experiment.learner
@@ -250,11 +251,9 @@ def experiment_writes(changed: list[Experiment]) -> list[Write]:
         counts = _JSON.encode(learner.counts.snapshot())
         counted.append((experiment.id, experiment.version, len(learner.ledger), counts))
     states = [(experiment.id, experiment.state) for experiment in changed if experiment.has_new_state]
-    return [
-        Write(_COUNT, tuple(progress.c), counted),
-        Write(_CHANGE_STATE, (experiments.c.id, experiments.c.state), states),
-        Write(_ADD_ROW, tuple(ledger.c), new_rows),
-    ]
+    yield Write(_COUNT, tuple(progress.c), counted)
+    yield Write(_CHANGE_STATE, (experiments.c.id, experiments.c.state), states)
+    yield Write(_ADD_ROW, tuple(ledger.c), new_rows)
 
 
 _ONE = (progress.c.experiment,)

@@ -1,9 +1,9 @@
 """Given rows: many rows handed to one statement. Here, and nowhere else, the two kinds of database differ in their SQL.
 
 Where a statement says `{given}` it gets a table of the rows, called `given`. It is made of one JSON text, which is the
-same statement for any number of rows. PostgreSQL gets statements that do not wait for each other in one message (a
-pipeline). SQLite goes through the rows of a statement that writes in C (`executemany`): its JSON does not keep every
-float.
+same statement for any number of rows. PostgreSQL gets statements that do not wait for each other in a pipeline, each as
+soon as it is made: if they come from a generator, it works on the first ones while the others are made. SQLite goes
+through the rows of a statement that writes in C (`executemany`): its JSON does not keep every float.
 
 Of 16 rows (microseconds each; benchmarks/store_choices.py), SQLite writes one in 1.9 by `executemany`, 3.7 by `VALUES`
 and 4.3 by JSON; it reads one in 1.2 by a join with `VALUES`, whose text changes with the number of rows, 2.0 with JSON
@@ -13,8 +13,9 @@ and 17.6 by `executemany`. Statements go straight to the driver: SQLAlchemy desc
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Table
@@ -62,17 +63,17 @@ class Write(NamedTuple):
 class GivenRows(Protocol):
     """How a kind of database is given rows."""
 
-    def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
+    def read(self, connection: Connection, reads: Iterable[Read]) -> list[list[Any]]:
         """Return what each of these statements finds, in a transaction."""
 
-    def write(self, connection: Connection, *writes: Write) -> None:
+    def write(self, connection: Connection, writes: Iterable[Write]) -> None:
         """Write, in a transaction, and raise StepError if a row was not there that had to be."""
 
 
 class SQLiteRows:
     """Given rows in SQLite."""
 
-    def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
+    def read(self, connection: Connection, reads: Iterable[Read]) -> list[list[Any]]:
         """Return what each of these statements finds, in a transaction."""
         driver = _driver(connection)
         found = []
@@ -82,7 +83,7 @@ class SQLiteRows:
             found.append(driver.execute(sql, (_JSON.encode(rows), *times)).fetchall())
         return found
 
-    def write(self, connection: Connection, *writes: Write) -> None:
+    def write(self, connection: Connection, writes: Iterable[Write]) -> None:
         """Write, in a transaction, and raise StepError if a row was not there that had to be."""
         driver = _driver(connection)
         for write in writes:
@@ -93,7 +94,7 @@ class SQLiteRows:
 class PostgreSQLRows:
     """Given rows in PostgreSQL."""
 
-    def read(self, connection: Connection, *reads: Read) -> list[list[Any]]:
+    def read(self, connection: Connection, reads: Iterable[Read]) -> list[list[Any]]:
         """Return what each of these statements finds, in a transaction."""
         with _driver(connection).pipeline():
             cursors = []
@@ -103,14 +104,19 @@ class PostgreSQLRows:
                 cursors.append(_kept_cursor(connection, sql).execute(sql, (*_as_json(columns, rows), *times)))
             return [cursor.fetchall() for cursor in cursors]
 
-    def write(self, connection: Connection, *writes: Write) -> None:
+    def write(self, connection: Connection, writes: Iterable[Write]) -> None:
         """Write, in a transaction, and raise StepError if a row was not there that had to be."""
+        left = iter(writes)
+        first = next(left, None)
+        if first is None:
+            return
+        sent = []
         with _driver(connection).pipeline():
-            cursors = []
-            for statement, columns, rows, _ in writes:
-                sql = _postgresql_text(statement, columns)
-                cursors.append(_kept_cursor(connection, sql).execute(sql, _as_json(columns, rows)))
-        for write, cursor in zip(writes, cursors, strict=True):
+            for write in chain([first], left):
+                sql = _postgresql_text(write.statement, write.columns)
+                cursor = _kept_cursor(connection, sql).execute(sql, _as_json(write.columns, write.rows))
+                sent.append((write, cursor))
+        for write, cursor in sent:
             _check_changed(write, cursor.rowcount)
 
 

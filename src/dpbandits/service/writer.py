@@ -10,7 +10,7 @@ forgotten, and it is read again before anything is drawn. Whoever asks again wit
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -30,6 +30,7 @@ from dpbandits.service.book_rows import BookRows, Wanted
 from dpbandits.service.database import DatabaseAway, UnknownOutcome
 from dpbandits.service.directory import Directory
 from dpbandits.service.experiment_rows import Experiment, ExperimentRow, MakeSource, locked_rows, open_experiments
+from dpbandits.service.given_rows import Read
 from dpbandits.service.learner_cache import LearnerCache
 from dpbandits.service.marks import Mark, check_mark
 from dpbandits.service.promise_checks import PromiseChecks
@@ -263,11 +264,16 @@ class Writer:
                 connection.close()
 
     def _opened(
-        self, connection: Connection, ids: Iterable[int], rows: BookRows, wanted: Wanted
+        self, connection: Connection, ids: Iterable[int], rows: BookRows, foreseen: Callable[[], Wanted]
     ) -> tuple[dict[int, Experiment], dict[int, DPBanditsError], float]:
         """Return experiments, locked and up to date, of those that cannot go on the reasons, and the time."""
-        reads = rows.reads(wanted)
-        locked, time, found = locked_rows(self._database, connection, ids, reads)
+        reads: list[Read] = []
+
+        def reads_meanwhile() -> Iterator[Read]:
+            reads.extend(rows.reads(foreseen()))
+            yield from reads
+
+        locked, time, found = locked_rows(self._database, connection, ids, reads_meanwhile())
         rows.take(reads, found)
         self._locked = {row.id for row in locked}
         refused = {row.id: refusal for row in locked if (refusal := self._refusal(row)) is not None}
