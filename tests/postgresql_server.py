@@ -113,10 +113,14 @@ class PostgreSQLServer:
         arguments = ["-h", self.folder, "-U", "tests", "-Fc", "-f", file, name]
         subprocess.run([program("pg_dump"), *arguments], check=True, capture_output=True)
 
-    def restore(self, name: str, file: str) -> None:
-        """Put a dump in place of a database, as somebody does who has lost it."""
+    def make_anew(self, name: str) -> None:
+        """Put an empty database in the place of one."""
         self.execute(f"DROP DATABASE {name} WITH (FORCE)")
         self.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+
+    def restore(self, name: str, file: str) -> None:
+        """Put a dump in place of a database, as somebody does who has lost it."""
+        self.make_anew(name)
         arguments = ["-h", self.folder, "-U", "tests", "-d", name, file]
         subprocess.run([program("pg_restore"), *arguments], check=True, capture_output=True)
 

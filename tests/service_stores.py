@@ -67,8 +67,16 @@ class Place:
         else:
             server().dump(self._name, str(copy))
 
+    def empty(self) -> None:
+        """Take away all that is in the database."""
+        if self.kind == SQLITE:
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{self.url}{ending}").unlink(missing_ok=True)
+        else:
+            server().make_anew(self._name)
+
     def put_back(self, copy: Path) -> None:
-        """Put a copy in the place of the database."""
+        """Put a copy in the place of the database, where nothing else may be in its way."""
         if self.kind == SQLITE:
             for ending in ("-wal", "-shm"):
                 Path(f"{self.url}{ending}").unlink(missing_ok=True)

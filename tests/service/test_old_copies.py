@@ -303,14 +303,28 @@ def test_marks_of_another_database_are_never_taken_or_written(place: Place, tmp_
     with place.store() as store:
         begun(store, "trial")
     other = tmp_path / "other.db"
-    with pytest.raises(dpb.DatabaseError, match="has the marks of another database"):
+    with pytest.raises(dpb.DatabaseError, match=r"is empty, and .* has marks of experiments"):
         Store(other, place.state)
+    assert not other.exists()
     second = tmp_path / "second"
     second.mkdir()
     with Store(other, second) as store:
         begun(store, "trial")
     status, text = output_of("marks", "adopt", "--database", str(other), "--state", str(place.state))
     assert (status, f"are at {second / 'marks'}: give that folder" in text) == (2, True)
+    with place.store():
+        pass
+
+
+def test_an_emptied_database_stays_empty_until_it_is_put_back(place: Place, tmp_path: Path) -> None:
+    with place.store() as store:
+        begun(store, "trial")
+    copy = tmp_path / "copy"
+    place.save(copy)
+    place.empty()
+    with pytest.raises(dpb.DatabaseError, match="put it back before anything uses it"):
+        place.store()
+    place.put_back(copy)
     with place.store():
         pass
 

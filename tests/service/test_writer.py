@@ -1,6 +1,7 @@
 """The writer: steps become batches, refused ones change nothing, and a failure is that of one step alone."""
 
 import gc
+import sqlite3
 import threading
 import weakref
 from collections import Counter
@@ -8,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import select, text, update
 
@@ -280,6 +282,49 @@ def refused_name(writer: Writer, name: str) -> str:
     with suppress(dpb.NotFound):
         writer.take(Assign("nothing", name))
     return name
+
+
+def test_a_writer_keeps_nothing_open_that_its_store_has_let_go_of(place: Place) -> None:
+    store = place.store()
+    begun(store, "trial")
+    writer = Writer(store)
+    writer.take(Assign("trial", 1))
+    connection = writer._connection
+    assert connection is not None
+    driver: Any = connection.connection.driver_connection
+    store.close()
+    writer.close()
+    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError)):
+        driver.execute("SELECT 1")
+
+
+def test_a_forked_process_gets_nothing_of_a_store(store: Store) -> None:
+    begun(store, "trial")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "this_process", lambda: (1, 1))
+        for use in (lambda: acknowledged_overview(store, "trial"), lambda: begun(store, "other")):
+            with pytest.raises(dpb.StepError, match="a forked one needs its own"):
+                use()
+    assert acknowledged_overview(store, "trial").assigned == 0
+
+
+def test_a_close_that_was_interrupted_waits_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(store, "trial")
+    writer = Writer(store)
+    with held(store):
+        future = writer.submit(Assign("trial", 1))
+        with monkeypatch.context() as patch:
+            patch.setattr(writer._has_ended, "wait", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                writer.close()
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+    closing.join()
+    assert future.done()
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
 
 
 # ---- failures

@@ -5,6 +5,7 @@ from dpbandits import _extras
 _extras.require_extras("sqlalchemy", "alembic", "psycopg")
 
 from dpbandits.service.beginning import begin_experiment  # noqa: E402  (which needs them)
+from dpbandits.service.database import DatabaseAway, UnknownOutcome  # noqa: E402
 from dpbandits.service.overviews import acknowledged_overview  # noqa: E402
 from dpbandits.service.steps import Assign, ChangeState, Forget, ReleaseDue, Reward  # noqa: E402
 from dpbandits.service.store import Store  # noqa: E402
@@ -16,11 +17,13 @@ from dpbandits.service.writer_socket import WriterClient, WriterServer  # noqa: 
 __all__ = [
     "Assign",
     "ChangeState",
+    "DatabaseAway",
     "Forget",
     "ReleaseDue",
     "Reward",
     "Store",
     "Ticker",
+    "UnknownOutcome",
     "WorkerProcesses",
     "Writer",
     "WriterClient",

@@ -20,9 +20,10 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from dpbandits._forks import this_process
 from dpbandits._phrases import one_line
 from dpbandits._validate import value_text
-from dpbandits.errors import DatabaseError, InvalidInput
+from dpbandits.errors import DatabaseError, InvalidInput, StepError
 from dpbandits.service.given_rows import GivenRows, PostgreSQLRows, Read, SQLiteRows
 
 _PATIENCE = 60.0  # seconds to wait for another writer of a file
@@ -66,6 +67,7 @@ class Database:
         self.name = str(self.path) if self.is_sqlite else shown.render_as_string()
         self._user: Callable[[], None] | None = None  # lets go of the lock that says that it is used
         self._clock = clock
+        self._process = this_process()
         self._engine = self._sqlite_engine() if self.is_sqlite else self._postgresql_engine()
 
     def __repr__(self) -> str:
@@ -77,6 +79,8 @@ class Database:
         A writer that took what the pool has would go through all of its connections in turn, to server processes and
         pages of SQLite that were not used for long (measured in benchmarks/store_choices.py).
         """
+        if this_process() != self._process:
+            raise StepError("This store belongs to the process that made it: a forked one needs its own.")
         with translated_errors(self.name):
             return self._engine.connect()
 

@@ -170,7 +170,9 @@ def _check_lost(known: OwnMarks, path: Path) -> None:
     marks = Marks(known.path)
     marks.close()
     if marks.identity == known.identity:
-        raise DatabaseError(f"The marks of this database are at {known.path}: give that folder (--state).")
+        is_in_folder = Path(known.path).name == "marks"
+        advice = "give that folder (--state)" if is_in_folder else f"if it was moved, move them to {path}"
+        raise DatabaseError(f"The marks of this database are at {known.path}: {advice}.")
 
 
 def _is_behind(stored: Mark, known: Mark | None, name: str) -> bool:

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from dpbandits.errors import DatabaseError, InvalidInput
 from dpbandits.service.database import Clock, Database
 from dpbandits.service.marks import OLD_COPY, Mark, Marks, check_mark
 from dpbandits.service.schema import experiments, ledger, own_marks, progress
-from dpbandits.service.schema_version import prepare_tables
+from dpbandits.service.schema_version import prepare_tables, stored_version
 
 
 class Store:
@@ -43,6 +44,7 @@ class Store:
         self._marks: Marks | None = None
         try:
             path = path_of_marks(self.database, state)
+            check_not_emptied(self.database, path)
             prepare_tables(self.database)
             self.database.use()
             self._marks = own_marks_at(path, self.database)
@@ -83,6 +85,23 @@ def path_of_marks(database: Database, state: str | os.PathLike[str] | None) -> P
             "newest are kept outside of it. All hosts that write it share one."
         )
     return database.path.with_name(f"{database.path.name}.marks")
+
+
+def check_not_emptied(database: Database, path: Path) -> None:
+    """Refuse an empty database whose marks say that it had experiments, before anything is made in it."""
+    if not path.exists():
+        return
+    if database.path is None or database.path.exists():
+        with database.reading() as connection:
+            if stored_version(connection) is not None:
+                return
+    with closing(Marks(path)) as marks:
+        if marks.slots:
+            raise DatabaseError(
+                f"The database {database.name} is empty, and {path} has marks of experiments. If they were in this "
+                "database, put it back before anything uses it. If these are the marks of another one, give this one a "
+                "folder of its own (--state)."
+            )
 
 
 def own_marks_at(path: Path, database: Database) -> Marks:

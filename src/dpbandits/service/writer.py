@@ -124,6 +124,7 @@ class Writer:
         self._came = threading.Condition()
         self._wanted = 1  # so many steps wake the writer
         self._is_closing = False
+        self._has_ended = threading.Event()
         self._thread = threading.Thread(target=self._write_to_the_end, name="dpbandits writer", daemon=True)
         self._thread.start()
 
@@ -172,6 +173,7 @@ class Writer:
         with self._came:
             self._is_closing = True
             self._came.notify()
+        self._has_ended.wait()  # a join that was interrupted would not wait a second time
         self._thread.join()
         self._checks.close()
 
@@ -201,6 +203,7 @@ class Writer:
             for _, awaited in left:
                 awaited.set_exception(StepError("The writer has ended: this step was not taken."))
             self._let_go()
+            self._has_ended.set()
 
     def _write_all(self) -> None:
         expected = 1  # steps in a batch, if all who were answered come again at once
@@ -257,9 +260,11 @@ class Writer:
         return batch.outcomes
 
     def _let_go(self) -> None:
-        """Give the connection back. Whatever has become of it, the next batch gets one that is whole."""
+        """End the connection, whatever has become of it: the next batch gets one that is whole."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            with suppress(SQLAlchemyError):
+                connection.detach()  # from its pool, which would keep it, also after the store was closed
             with suppress(SQLAlchemyError):
                 connection.close()
 
