@@ -47,10 +47,6 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         setattr(owner, name, before)
 
 
-def new_cursor(connection: Connection, _: str) -> Any:
-    return given_rows._driver(connection).cursor()
-
-
 def from_the_pool(self: Database, _: Connection | None = None) -> AbstractContextManager[Connection]:
     return WRITING(self)
 
@@ -61,7 +57,6 @@ OTHER_WAYS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "futures for those who wait": lambda: replaced(writer, "_Awaited", StepFuture),
     "any connection of the pool": lambda: replaced(Database, "writing", from_the_pool),
     "SQLite's memory and log as they come": lambda: replaced(database, "_ROOM", ()),
-    "PostgreSQL's cursors made anew": lambda: replaced(given_rows, "_kept_cursor", new_cursor),
 }
 
 

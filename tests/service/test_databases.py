@@ -174,6 +174,26 @@ def test_a_server_whose_sessions_do_not_wait_for_the_disk_is_made_to(postgresql_
         assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
 
 
+def test_what_a_server_has_said_is_not_logged_if_something_else_fails_after_it(
+    postgresql_place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = (1, 0, 0, 1, 2, None, 0, False, 123_456_789)
+
+    def writes() -> Iterator[Write]:
+        yield Write(insert_text(blocks), tuple(blocks.c), [row])
+        yield Write(insert_text(blocks), tuple(blocks.c), [row])  # which is there already
+        raise RuntimeError
+
+    with (
+        postgresql_place.store() as store,
+        pytest.raises(dpb.DatabaseError) as caught,
+        store.database.writing() as connection,
+    ):
+        store.database.given.write(connection, writes())
+    assert "UniqueViolation 23505" in str(caught.value)
+    assert caplog.text == ""
+
+
 def test_a_connection_that_was_dropped_on_the_way_is_noticed(postgresql_place: Place) -> None:
     for own, idle in (("", "30"), ("&keepalives_idle=5", "5")):
         with closing(Database(postgresql_place.url + own)) as opened, opened.reading() as connection:

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,13 @@ def test_a_database_of_an_earlier_version_is_upgraded_on_request_and_goes_on(pla
     assert [(row.content_json, row.hash) for row in ledger][: len(written)] == written
     assert len(ledger) > len(written) > 4
     assert dpb.check_ledger(ledger.to_jsonl()).verdict == "holds"
+
+
+def test_an_empty_database_is_not_upgraded(place: Place) -> None:
+    with closing(Database(place.url)) as database, database.writing():
+        pass  # which makes the file of SQLite
+    status, text_shown = output_of("upgrade", "--database", place.url)
+    assert (status, "is empty" in text_shown) == (2, True)
 
 
 def test_a_database_of_a_later_version_is_refused(place: Place) -> None:

@@ -1,12 +1,14 @@
 """The writer: steps become batches, refused ones change nothing, and a failure is that of one step alone."""
 
 import gc
+import os
+import signal
 import sqlite3
 import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -16,7 +18,7 @@ from sqlalchemy import select, text, update
 import dpbandits as dpb
 from dpbandits.service import batch, book_statements, database, experiment_rows, promise_checks
 from dpbandits.service.book_rows import BookRows
-from dpbandits.service.database import DatabaseAway, UnknownOutcome
+from dpbandits.service.database import Database, DatabaseAway, UnknownOutcome
 from dpbandits.service.given_rows import GivenRows, Read, Write
 from dpbandits.service.overviews import acknowledged_overview
 from dpbandits.service.schema import assignments, experiments, ledger, progress
@@ -317,10 +319,52 @@ def test_a_close_that_was_interrupted_waits_again(store: Store, monkeypatch: pyt
             patch.setattr(writer._has_ended, "wait", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 writer.close()
-        closing = threading.Thread(target=writer.close)
-        closing.start()
-    closing.join()
+        again = threading.Thread(target=writer.close)
+        again.start()
+    again.join()
     assert future.done()
+
+
+def test_a_forked_process_takes_nothing_from_its_parent(store: Store) -> None:
+    begun(store, "trial")
+    with writer_of(store) as writer:
+        writer.take(Assign("trial", 1))
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # which ends it, should it wait
+            writer.close()
+            store.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert writer.take(Assign("trial", 2)).id.endswith("-2")
+        url = store.database.url.render_as_string(hide_password=False)
+        with closing(Database(url)) as other, pytest.raises(dpb.DatabaseError, match="is in use"):
+            other.use(alone=True)
+
+
+def test_whoever_is_answered_may_end_the_writer(store: Store) -> None:
+    begun(store, "trial")
+    writer = Writer(store)
+    with held(store):
+        futures = writer.submit_many([Assign("trial", person) for person in range(3)])
+        futures[0].add_done_callback(lambda _: writer.close())
+    assert [future.result().id[-2:] for future in futures] == ["-1", "-2", "-3"]
+    writer.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_answer_that_ends_the_thread_leaves_nobody_waiting(store: Store) -> None:
+    def ending(_: Any) -> None:
+        raise SystemExit
+
+    begun(store, "trial")
+    writer = Writer(store)
+    with held(store):
+        futures = writer.submit_many([Assign("trial", person) for person in range(3)])
+        futures[0].add_done_callback(ending)
+    assert futures[0].result().id.endswith("-1")
+    assert [type(future.exception()) for future in futures[1:]] == [UnknownOutcome] * 2
+    writer.close()
 
 
 def interrupted() -> None:

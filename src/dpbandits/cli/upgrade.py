@@ -16,14 +16,15 @@ def upgrade_command(database: StoredIn) -> None:
     dpbandits upgrade --database trials.db
     """
     from dpbandits.service.database import Database
-    from dpbandits.service.schema_version import CURRENT, upgrade_tables
+    from dpbandits.service.schema_version import CURRENT, check_not_empty, upgrade_tables
 
     stored = Database(database, must_exist=True)
     try:
+        check_not_empty(stored)
         before = upgrade_tables(stored)
     finally:
         stored.close()
     if before == CURRENT:
         print(f"Nothing to do: the tables are of version {CURRENT}.")
     else:
-        print(f"The tables are of version {CURRENT} now{f', and were of {before}' if before else ''}.")
+        print(f"The tables are of version {CURRENT} now, and were of {before}.")

@@ -32,7 +32,13 @@ _POOL_SIZE = 32  # connections that are kept for those who read
 _ROOM = ("cache_size=-65536", "wal_autocheckpoint=8000")
 # A server that has vanished, or whose connection some device on the way has dropped, is noticed within a minute. Times
 # are in seconds, but for the last one; a URL may have others.
-_KEPT_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+_KEPT_ALIVE = {
+    "connect_timeout": 30,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 _KEPT_STATEMENTS = 256  # compiled ones of a connection; a writer has some thirty
 
 Clock = Callable[[], float]
@@ -136,7 +142,7 @@ class Database:
 
     def _session_in_use(self, alone: bool) -> Callable[[], None]:
         with translated_errors(self.name):
-            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            connection = self.connection().execution_options(isolation_level="AUTOCOMMIT")
             function = "pg_try_advisory_lock" if alone else "pg_try_advisory_lock_shared"
             if not connection.exec_driver_sql(f"SELECT {function}({_USE})").scalar_one():
                 connection.close()
@@ -145,10 +151,11 @@ class Database:
 
     def close(self) -> None:
         """Let go of all connections."""
-        if self._user is not None:
+        is_own = this_process() == self._process
+        if self._user is not None and is_own:
             self._user()
-            self._user = None
-        self._engine.dispose()
+        self._user = None
+        self._engine.dispose(close=is_own)  # a forked process leaves alone what its parent uses
 
     @contextmanager
     def _transaction(self, connection: Connection, begin: str) -> Iterator[Connection]:
@@ -212,7 +219,8 @@ class Database:
                 cursor.execute("SET enable_seqscan = off")
                 cursor.execute("SET enable_hashjoin = off")
                 cursor.execute("SET enable_mergejoin = off")
-                # A host that has stopped in the middle of a transaction holds up the others no longer than this.
+                # A host that has stopped in the middle of a transaction holds up the others no longer than this, unless
+                # it was within a pipeline: the server then waits for its end.
                 cursor.execute(f"SET lock_timeout = '{_PATIENCE / 2:g}s'")
                 cursor.execute(f"SET idle_in_transaction_session_timeout = '{_PATIENCE / 3:g}s'")
                 (fsync,) = cursor.execute("SHOW fsync").fetchone()

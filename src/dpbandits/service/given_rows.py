@@ -13,11 +13,13 @@ and 17.6 by `executemany`. Statements go straight to the driver: SQLAlchemy desc
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
+import psycopg
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql
 
@@ -96,12 +98,13 @@ class PostgreSQLRows:
 
     def read(self, connection: Connection, reads: Iterable[Read]) -> list[list[Any]]:
         """Return what each of these statements finds, in a transaction."""
-        with _driver(connection).pipeline():
+        driver = _driver(connection)
+        with _pipeline(driver):
             cursors = []
             for statement, columns, rows, now in reads:
                 times = () if now is None else (now,)
                 sql = _postgresql_text(statement, columns)
-                cursors.append(_kept_cursor(connection, sql).execute(sql, (*_as_json(columns, rows), *times)))
+                cursors.append(driver.execute(sql, (*_as_json(columns, rows), *times)))
             return [cursor.fetchall() for cursor in cursors]
 
     def write(self, connection: Connection, writes: Iterable[Write]) -> None:
@@ -110,12 +113,12 @@ class PostgreSQLRows:
         first = next(left, None)
         if first is None:
             return
+        driver = _driver(connection)
         sent = []
-        with _driver(connection).pipeline():
+        with _pipeline(driver):
             for write in chain([first], left):
                 sql = _postgresql_text(write.statement, write.columns)
-                cursor = _kept_cursor(connection, sql).execute(sql, _as_json(write.columns, write.rows))
-                sent.append((write, cursor))
+                sent.append((write, driver.execute(sql, _as_json(write.columns, write.rows))))
         for write, cursor in sent:
             _check_changed(write, cursor.rowcount)
 
@@ -124,12 +127,24 @@ def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _kept_cursor(connection: Connection, sql: str) -> Any:
-    """Return the cursor of a statement, of which a connection keeps one (measured in benchmarks/store_choices.py)."""
-    kept = connection.info.setdefault("cursors", {})
-    if sql not in kept:
-        kept[sql] = _driver(connection).cursor()
-    return kept[sql]
+@contextmanager
+def _pipeline(driver: Any) -> Iterator[None]:
+    """Open a pipeline. What fails in it is raised behind it: the driver would log what the server has said before."""
+    failure: BaseException | None = None
+    try:
+        with driver.pipeline():
+            try:
+                yield
+            except BaseException as problem:  # noqa: BLE001
+                failure = problem
+    except psycopg.Error:
+        if not isinstance(failure, psycopg.Error):  # that was the first one, and this one says that it was
+            raise
+    try:
+        if failure is not None:
+            raise failure
+    finally:
+        del failure
 
 
 def _check_changed(write: Write, changed: int) -> None:

@@ -26,12 +26,18 @@ def prepare_tables(database: Database) -> None:
         check_tables(database)
 
 
-def check_tables(database: Database) -> None:
-    """Refuse a database that has no tables, or tables of another version."""
+def check_not_empty(database: Database) -> str:
+    """Refuse a database that has no tables, and return the version of those that it has."""
     with database.reading() as connection:
         version = stored_version(connection)
     if version is None:
         raise DatabaseError(f"The database {database.name} is empty.")
+    return version
+
+
+def check_tables(database: Database) -> None:
+    """Refuse a database that has no tables, or tables of another version."""
+    version = check_not_empty(database)
     if version < CURRENT:
         raise DatabaseError(
             f"The tables of {database.name} are of version {version}, and this version of dpbandits needs {CURRENT}. "

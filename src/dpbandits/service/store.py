@@ -91,7 +91,7 @@ def check_not_emptied(database: Database, path: Path) -> None:
     """Refuse an empty database whose marks say that it had experiments, before anything is made in it."""
     if not path.exists():
         return
-    if database.path is None or database.path.exists():
+    if database.path is None or (database.path.exists() and database.path.stat().st_size):
         with database.reading() as connection:
             if stored_version(connection) is not None:
                 return

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select
-from sqlalchemy.exc import SQLAlchemyError
 
 from dpbandits import _validate
 from dpbandits._forks import this_process
@@ -169,12 +168,15 @@ class Writer:
         return len(self._waiting)
 
     def close(self) -> None:
-        """Take the steps that wait, and end."""
+        """Take the steps that wait, and end. Neither a forked process nor the thread that writes waits for that."""
+        if this_process() != self._process:
+            return
         with self._came:
             self._is_closing = True
             self._came.notify()
-        self._has_ended.wait()  # a join that was interrupted would not wait a second time
-        self._thread.join()
+        if threading.current_thread() is not self._thread:
+            self._has_ended.wait()  # a join that was interrupted would not wait a second time
+            self._thread.join()
         self._checks.close()
 
     def __enter__(self) -> "Writer":
@@ -194,14 +196,13 @@ class Writer:
                 self._is_closing = True
                 left = list(self._waiting)
                 self._waiting.clear()
+            lost = "The writer has ended: whether this step was taken is not known. Ask again, with the same key."
             for _, awaited in self._under_way:
-                awaited.set_exception(
-                    UnknownOutcome(
-                        "The writer has ended: whether this step was taken is not known. Ask again, with the same key."
-                    )
-                )
+                with suppress(BaseException):  # of whoever is told
+                    awaited.set_exception(UnknownOutcome(lost))
             for _, awaited in left:
-                awaited.set_exception(StepError("The writer has ended: this step was not taken."))
+                with suppress(BaseException):
+                    awaited.set_exception(StepError("The writer has ended: this step was not taken."))
             self._let_go()
             self._has_ended.set()
 
@@ -219,14 +220,16 @@ class Writer:
                     return
                 size = min(len(self._waiting), _MOST_IN_A_BATCH)
                 self._under_way.extend(self._waiting.popleft() for _ in range(size))
-            for outcome in self._taken([step for step, _ in self._under_way]):
-                _, awaited = self._under_way[0]
-                if isinstance(outcome, Refusal):
-                    # One of its own for everybody, without the frames of this one.
-                    awaited.set_exception(type(outcome.error)(str(outcome.error)))
-                else:
+            outcomes = self._taken([step for step, _ in self._under_way])
+            assert len(outcomes) == size
+            for outcome in outcomes:
+                # Of errors one of its own for everybody, without the frames of this one.
+                error = type(outcome.error)(str(outcome.error)) if isinstance(outcome, Refusal) else None
+                _, awaited = self._under_way.popleft()
+                if error is None:
                     awaited.set_result(outcome)
-                self._under_way.popleft()
+                else:
+                    awaited.set_exception(error)
             expected = min(size + len(self._waiting), _MOST_IN_A_BATCH)
 
     def _taken(self, steps: Sequence[Step]) -> list[Any]:
@@ -263,9 +266,9 @@ class Writer:
         """End the connection, whatever has become of it: the next batch gets one that is whole."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(SQLAlchemyError):
+            with suppress(Exception):
                 connection.detach()  # from its pool, which would keep it, also after the store was closed
-            with suppress(SQLAlchemyError):
+            with suppress(Exception):
                 connection.close()
 
     def _opened(
