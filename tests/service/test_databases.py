@@ -235,6 +235,8 @@ def test_a_full_disk_fails_the_step_and_the_next_one_works(place: Place, torture
             disk = stack.enter_context(_small_disk())
             if place.kind == SQLITE:
                 place.url = str(disk / "experiments.db")
+            else:
+                stack.callback(_drop, place, disk)
         store = stack.enter_context(place.store())
         begun(store, "trial", configured(horizon=10**6))
         writer = stack.enter_context(Writer(store))
@@ -267,11 +269,21 @@ def _small_disk() -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
+def _drop(place: Place, disk: Path) -> None:
+    """Drop what a server has on a disk that goes away: it could write no checkpoint any more, and make no database."""
+    server().execute(f"DROP DATABASE {place._name} WITH (FORCE)")
+    server().execute(f"DROP TABLESPACE {_tablespace(disk)}")
+
+
+def _tablespace(disk: Path) -> str:
+    return disk.name.replace("-", "_")
+
+
 @contextmanager
 def _full_disk(place: Place, store: Store, disk: Path) -> Iterator[None]:
     """Let a small disk become full, and make room at the end. Of PostgreSQL it has the table of assignments."""
     if place.kind != SQLITE:
-        name = disk.name.replace("-", "_")
+        name = _tablespace(disk)
         server().own(disk)
         server().execute(f"CREATE TABLESPACE {name} LOCATION '{disk}'")
         with store.database.writing() as connection:
