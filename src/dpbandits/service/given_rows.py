@@ -5,10 +5,10 @@ same statement for any number of rows. PostgreSQL gets statements that do not wa
 soon as it is made: if they come from a generator, it works on the first ones while the others are made. SQLite goes
 through the rows of a statement that writes in C (`executemany`): its JSON does not keep every float.
 
-Of 16 rows (microseconds each; benchmarks/store_choices.py), SQLite writes one in 1.9 by `executemany`, 3.7 by `VALUES`
-and 4.3 by JSON; it reads one in 1.2 by a join with `VALUES`, whose text changes with the number of rows, 2.0 with JSON
-and 2.2 one by one. PostgreSQL writes one in 13.3 by JSON, 16.0 by arrays (`unnest`), which its driver makes in Python,
-and 17.6 by `executemany`. Statements go straight to the driver: SQLAlchemy describes every result anew.
+Of 16 rows (microseconds each; benchmarks/store_choices.py), SQLite writes one in 1.7 by `executemany` or `VALUES` and
+in 2.3 by JSON; it reads one in 1.2 by a join with `VALUES`, whose text changes with the number of rows, 2.0 with JSON,
+and 2.3 one by one. PostgreSQL writes one in 12.5 by JSON, 15.2 by arrays (`unnest`), which its driver makes in Python,
+and 16.3 by `executemany`. Statements go straight to the driver: SQLAlchemy describes every result anew.
 """
 
 import json

@@ -40,7 +40,7 @@ from dpbandits.service.store import Store
 _MOST_IN_A_BATCH = 512
 _MOST_WAITING = 10_000
 # Seconds to wait for those who were answered just now: most come again at once, and a batch with them costs little
-# more. Without that, 32 callers get a sixth to a fifth fewer steps a second (benchmarks/store_choices.py).
+# more. Without that, 32 callers of PostgreSQL get a sixth fewer steps a second (benchmarks/store_choices.py).
 _LINGER = 0.0005
 
 
@@ -55,7 +55,7 @@ class StepFuture(Future[Any]):
 class _Awaited:
     """The answer that a thread of this process waits for, with `set_result` and `set_exception` of a future.
 
-    With futures, 32 threads get 6% fewer steps a second (benchmarks/store_choices.py).
+    With futures, 32 threads get 5% fewer steps a second (benchmarks/store_choices.py).
     """
 
     __slots__ = ("_answer", "_arrival", "_error")
