@@ -728,3 +728,14 @@ def test_a_promise_that_is_known_to_be_broken_is_not_gone_on_from(
     monkeypatch.setattr(promise_checks, "promise_problem_of", lambda row_0, started: "It costs twice as much.")
     with writer_of(store) as writer, pytest.raises(dpb.DatabaseError, match="'old' cannot go on"):
         wait_for(writer, "old")
+
+
+def test_a_name_that_is_refused_keeps_no_lock_for_the_next_batch(store: Store) -> None:
+    for name in ("trial", "busy"):
+        begun(store, name)
+    with writer_of(store) as writer:
+        future = writer.submit(Forget(""))  # refused at the first of the experiments
+        problem = future.exception()
+        assert isinstance(problem, dpb.InvalidInput)
+        begun(store, "other")  # by somebody else, so that what was read is no longer the newest
+        assert writer.take(Assign("trial", "p-1")).is_new
